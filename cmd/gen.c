@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "lib/cli.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/num.h"
 #include "lib/terminal.h"
 
 #include "cmd/commands.h"
 #include "cmd/gen.h"
-#include "replay/pipeline/work.h"
 #include "replay/comm/comm.h"
-#include "replay/dataset/generate.h"
+#include "replay/generate/generate.h"
 #include "replay/workload/workload.h"
 
 static int run(int argc, char **argv);
@@ -35,7 +35,7 @@ static int generate(const struct comm *comm, const char *file,
 		    const struct generate_options *options, double scale,
 		    bool quiet, struct reel_error *err)
 {
-	int64_t start_ns = work_now_ns();
+	int64_t start_ns = reel_now_ns();
 	struct generate_result made;
 	char files[REEL_NUM], bytes[REEL_NUM], rate[REEL_NUM];
 	struct workload w;
@@ -48,7 +48,7 @@ static int generate(const struct comm *comm, const char *file,
 	if (!rc) {
 		int64_t sum[] = {(int64_t)made.files, (int64_t)made.bytes,
 				 (int64_t)made.kept};
-		double s = (double)(work_now_ns() - start_ns) / 1e9;
+		double s = (double)(reel_now_ns() - start_ns) / 1e9;
 
 		comm->allreduce(sum, 3, COMM_SUM);
 		if (!quiet && comm->rank == 0)

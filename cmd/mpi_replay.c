@@ -78,7 +78,7 @@ static int play_share(const struct engine_options *opt, const struct comm *comm,
 	struct sandbox sb = {.root = ""};
 	int rc = 0;
 
-	if (!comm_mpi_one_host())
+	if (comm->host_size != comm->size)
 		return reel_fail(err, REEL_E_USAGE,
 				 "all ranks have to be on one host");
 	if (comm->rank == 0)

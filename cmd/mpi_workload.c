@@ -39,7 +39,8 @@ const struct reel_command cmd_mpi_run = {
 	.program = "ioreel-mpi",
 	.name = "run",
 	.task = "run a workload as a benchmark on the ranks",
-	.usage = "[--data DIR | --null] [--rules NAME] [--scale 1/N] "
+	.usage = "[--data DIR | --null] [-o RUN.db] [--rules NAME] [--scale "
+		 "1/N] "
 		 "[--set KEY=VALUE] [--json] F.json",
 	.examples = "  mpirun -n 8 ioreel-mpi run unet3d.json --data "
 		    "/scratch/unet3d\n",

@@ -19,6 +19,7 @@
 
 #include "lib/buf.h"
 #include "lib/cli.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/json.h"
 #include "lib/progress.h"
@@ -168,7 +169,8 @@ static void *show_progress(void *arg)
 	struct replay *r = arg;
 	struct reel_progress progress;
 	char what[64] = "replaying";
-	struct pace pace = {.start_ns = wait_now(), .moved_ns = wait_now()};
+	struct pace pace = {.start_ns = reel_now_ns(),
+			    .moved_ns = reel_now_ns()};
 
 	reel_progress_start(&progress, what, "calls", r->plan->head->calls);
 	while (__atomic_load_n(&r->watching, __ATOMIC_ACQUIRE)) {
@@ -184,7 +186,7 @@ static void *show_progress(void *arg)
 				 "replaying, late calls %.2f %%",
 				 100.0 * (double)t.late / (double)done);
 		if (r->mode != REPLAY_AFAP)
-			progress.left_ns = time_left(&pace, r, wait_now());
+			progress.left_ns = time_left(&pace, r, reel_now_ns());
 		reel_progress_at(&progress, done);
 	}
 	reel_progress_stop(&progress);

@@ -10,13 +10,16 @@
 #include "lib/error.h"
 #include "lib/json.h"
 #include "lib/num.h"
+#include "lib/terminal.h"
 
 #include "cmd/commands.h"
 #include "cmd/run.h"
+#include "cmd/run_store.h"
 #include "replay/comm/comm.h"
-#include "replay/dataset/generate.h"
+#include "replay/generate/generate.h"
 #include "replay/pipeline/result.h"
 #include "replay/pipeline/run.h"
+#include "replay/pipeline/run_log.h"
 #include "replay/pipeline/stop.h"
 #include "replay/rules/rules.h"
 #include "replay/workload/workload.h"
@@ -26,7 +29,8 @@ static int run(int argc, char **argv);
 const struct reel_command cmd_run = {
 	.name = "run",
 	.task = "run a workload as a benchmark",
-	.usage = "[--data DIR | --null] [--rules NAME] [--scale 1/N] "
+	.usage = "[--data DIR | --null] [-o RUN.db] [--rules NAME] [--scale "
+		 "1/N] "
 		 "[--set KEY=VALUE] [--json] F.json",
 	.examples = "ioreel run unet3d.json --data /scratch/unet3d\n"
 		    "mpirun -n 8 ioreel-mpi run unet3d.json --data "
@@ -49,6 +53,8 @@ struct run_command {
 	int64_t memory_bytes; /* of a host; 0: as the kernel has it */
 	bool json;
 	struct reel_buf folder; /* the default of options.checkpoints */
+	const char *output;	/* a store of all calls; NULL: none */
+	struct reel_buf line;	/* the command line */
 };
 
 /* The series of runs that the rules ask for; rank 0 prints. A rule that fails is
@@ -78,17 +84,63 @@ static int by_rules(const struct comm *comm, const struct run_command *c,
 		       : 0;
 }
 
+/* A path that cannot be written fails before the run. */
+static int begin_log(const struct comm *comm, const struct run_command *c,
+		     struct run_log **log, struct reel_error *err)
+{
+	int rc = 0;
+
+	if (!c->output)
+		return 0;
+	if (comm->rank == 0)
+		rc = run_store_check(c->output, err);
+	rc = comm_agree(comm, rc, err);
+	return rc ? -1 : run_log_new(log, c->output, comm, err);
+}
+
+static int write_store(const struct comm *comm, const struct run_command *c,
+		       const struct workload *w, struct run_log *log,
+		       int64_t wall_ns, struct reel_error *err)
+{
+	const struct workload_pipeline *p = &w->pipeline;
+	const struct run_store of = {
+		.log = log,
+		.name = w->name,
+		.command = reel_buf_text(&c->line),
+		.wall_ns = wall_ns,
+		.ranks = comm->size,
+		.readers = p->unit == WORKLOAD_PROCESS ? p->readers : 0,
+	};
+	int rc = run_log_collect(log, err);
+
+	if (!rc && comm->rank == 0) {
+		rc = run_store_write(c->output, &of, c->options.quiet, err);
+		if (!rc && !c->options.quiet)
+			reel_terminal_next("report", c->output, NULL);
+	}
+	return rc;
+}
+
 static int once(const struct comm *comm, const struct run_command *c,
 		const struct workload *w, struct reel_error *err)
 {
+	struct run_options options = c->options;
 	struct run_result result = {0};
-	int rc = run_workload(w, &c->options, comm, &result, err);
+	int64_t wall_ns;
+	int rc = begin_log(comm, c, &options.log, err);
 
+	if (rc)
+		return -1;
+	rc = run_workload(w, &options, comm, &result, err);
+	wall_ns = result.wall_ns;
 	if (!rc)
 		rc = run_result_reduce(&result, comm, err);
 	if (!rc && comm->rank == 0)
 		rc = c->json ? run_result_json(w, &result, comm->size, err)
 			     : run_result_print(w, &result, comm->size);
+	if (options.log && !comm_agree(comm, rc, err))
+		rc = write_store(comm, c, w, options.log, wall_ns, err);
+	run_log_free(options.log);
 	run_result_fini(&result);
 	return rc;
 }
@@ -131,6 +183,8 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		 0},
 		{"null", 0, REEL_OPT_FLAG, &c->options.null, NULL,
 		 "storage that takes no time", 0, 0},
+		{"output", 'o', REEL_OPT_TEXT, &c->output, "RUN.db",
+		 "write a store of the calls, as ioreel record would", 0, 0},
 		{"scale", 0, REEL_OPT_TEXT, &scale, "1/N",
 		 "the same workload, smaller, as given to ioreel gen", 0, 0},
 		{"set", 0, REEL_OPT_LIST, &sets, "KEY=VALUE",
@@ -164,6 +218,10 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		reel_cli_usage(cmd, "--rules needs storage, not --null");
 		return -1;
 	}
+	if (c->rules >= 0 && c->output) {
+		reel_cli_usage(cmd, "--rules makes several runs: no -o");
+		return -1;
+	}
 	if (workload_scale_of(scale, &c->scale, &err)) {
 		reel_cli_fail(cmd, &err);
 		return -1;
@@ -185,6 +243,19 @@ static void command_fini(struct run_command *c)
 {
 	free(c->set);
 	reel_buf_fini(&c->folder);
+	reel_buf_fini(&c->line);
+}
+
+static int keep_line(struct reel_buf *line, const struct reel_command *cmd,
+		     int argc, char **argv)
+{
+	int rc = reel_buf_puts(line, cmd->program ? cmd->program : "ioreel",
+			       NULL);
+
+	for (int i = 0; !rc && i < argc; i++)
+		rc = reel_buf_puts(line, " ", NULL) ||
+		     reel_buf_quote(line, argv[i], NULL);
+	return rc;
 }
 
 int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
@@ -192,7 +263,10 @@ int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 {
 	struct run_command c = {.rules = -1, .results = "."};
 	struct reel_error err = {0};
-	int rc = parse(cmd, argc, argv, &c);
+	int rc = keep_line(&c.line, cmd, argc, argv);
+
+	if (!rc)
+		rc = parse(cmd, argc, argv, &c);
 
 	if (rc) {
 		rc = rc == -2 ? 0 : 2;

@@ -2,7 +2,8 @@
 /* ioreel sweep: a workload over a grid of values. */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,12 @@
 
 #include "cmd/commands.h"
 #include "replay/comm/comm.h"
-#include "replay/dataset/generate.h"
+#include "replay/generate/generate.h"
+#include "replay/pipeline/stop.h"
 #include "replay/sweep/sweep.h"
 #include "replay/workload/workload.h"
+
+#define WORDS 64 /* of --launch */
 
 static int run(int argc, char **argv);
 
@@ -29,7 +33,7 @@ const struct reel_command cmd_sweep = {
 	.name = "sweep",
 	.task = "run a workload over a grid of values",
 	.usage = "--data DIR --set KEY=A,B,... [--repeat N] [--metric KEY] "
-		 "[--csv FILE] [--svg FILE] F.json",
+		 "[--launch COMMAND] [--csv FILE] [--svg FILE] F.json",
 	.examples = "ioreel sweep train.json --data /scratch/sweep --set "
 		    "pipeline.readers=1,2,4,8\n"
 		    "ioreel sweep train.json --data /scratch/sweep --set "
@@ -37,17 +41,18 @@ const struct reel_command cmd_sweep = {
 		    "--svg sweep.svg\n",
 	.about = "Runs the workload at every point of the grid, N times each "
 		 "in turn, and prints means with 95 % confidence intervals. A "
-		 "winner is named only when its interval lies apart from all "
+		 "winner is named only when its interval is apart from all "
 		 "others. Data sets are made below DIR, one for each that "
-		 "differs.",
+		 "differs. Ctrl-C prints the runs until then.",
 	.run = run,
 };
 
 struct sweeping {
 	struct sweep grid;
-	const char *file, *data, *metric;
-	int64_t repeats;
+	const char *file, *data, *metric, *launch, *csv, *svg;
+	int64_t repeats, done;
 	bool quiet;
+	char program[PATH_MAX]; /* that runs a workload */
 };
 
 static int point_path(const struct sweeping *s, const struct sweep_point *p,
@@ -114,42 +119,100 @@ static int make_data(const struct sweeping *s, const struct workload *w,
 	return rc;
 }
 
-static int prepare(const struct sweeping *s, struct sweep_point *p,
-		   struct reel_error *err)
+/* All points are checked before the first data set is made. */
+static int prepare(struct sweeping *s, struct reel_error *err)
 {
-	struct workload w;
-	int rc = point_workload(s, p, &w, err);
+	int n = s->grid.points, rc = 0;
 
-	if (!rc)
-		rc = make_data(s, &w, &p->data_set, err);
-	workload_fini(&w);
+	for (int i = 0; !rc && i < 2 * n; i++) {
+		struct sweep_point *p = &s->grid.point[i % n];
+		struct workload w;
+
+		rc = point_workload(s, p, &w, err);
+		if (!rc && i >= n)
+			rc = make_data(s, &w, &p->data_set, err);
+		workload_fini(&w);
+	}
 	return rc;
 }
 
-/* The metric in the output of a run. */
-static int read_metric(const struct sweeping *s, FILE *f, double *value,
+/* "a run with KEY=VALUE ... failed", as @err. */
+static int run_failed(const struct sweeping *s, const struct sweep_point *p,
+		      struct reel_error *err)
+{
+	struct reel_buf text = REEL_BUF_INIT;
+	int rc = 0;
+
+	for (int a = 0; !rc && a < s->grid.axes; a++)
+		rc = reel_buf_puts(&text, " ", err) ||
+		     sweep_setting(&s->grid, p, a, &text, err);
+	reel_fail(err, REEL_E_IO, "the run with%s failed",
+		  reel_buf_text(&text));
+	reel_buf_fini(&text);
+	return -1;
+}
+
+/* The metric in the output @f of the process @pid, which a signal to us ends. */
+static int read_metric(const struct sweeping *s, const struct sweep_point *p,
+		       FILE *f, pid_t pid, double *value,
 		       struct reel_error *err)
 {
-	json_error_t why;
-	json_t *doc = json_loadf(f, 0, &why), *v;
+	struct reel_buf text = REEL_BUF_INIT;
+	int status = 0, rc = 0, c;
+	json_t *doc;
 
-	v = json_object_get(doc, s->metric);
-	*value = json_is_number(v) ? json_number_value(v) : NAN;
-	if (doc && !v)
-		reel_fail(err, REEL_E_USAGE,
-			  "a result has no number '%s' (samples_per_s, "
-			  "au_percent, wall_s, read_bytes ...)",
-			  s->metric);
+	while (!rc && !stop_signal() && (c = getc(f)) != EOF) {
+		char byte = (char)c;
+
+		rc = reel_buf_add(&text, &byte, 1, err);
+	}
+	if (rc || stop_signal())
+		kill(pid, SIGTERM);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		if (stop_signal())
+			kill(pid, SIGTERM);
+	doc = json_loadb(reel_buf_text(&text), text.len, 0, NULL);
+	if (!rc && !stop_signal())
+		rc = status || !doc
+			     ? run_failed(s, p, err)
+			     : sweep_metric_value(s->metric, doc, value, err);
 	json_decref(doc);
-	return doc && v ? 0 : reel_fail(err, REEL_E_IO, "a run failed");
+	reel_buf_fini(&text);
+	return rc;
+}
+
+/* Replace this process by the run. --launch is split at blanks. */
+static void start_run(const struct sweeping *s, const char *data,
+		      const char *file)
+{
+	char launch[PATH_MAX], *state = NULL, *word;
+	const char *argv[WORDS + 8];
+	int n = 0;
+
+	snprintf(launch, sizeof(launch), "%s", s->launch ? s->launch : "");
+	for (word = strtok_r(launch, " \t", &state); word && n < WORDS;
+	     word = strtok_r(NULL, " \t", &state))
+		argv[n++] = word;
+	argv[n++] = s->program;
+	argv[n++] = "run";
+	argv[n++] = "-q";
+	argv[n++] = "--json";
+	argv[n++] = "--data";
+	argv[n++] = data;
+	argv[n++] = file;
+	argv[n] = NULL;
+	execvp(argv[0], (char **)argv);
+	fprintf(stderr, "ioreel sweep: cannot run '%s': %s\n", argv[0],
+		strerror(errno));
+	_exit(127);
 }
 
 /* Each run is a process of its own, as users start it. */
-static int run_once(const struct sweeping *s, const struct sweep_point *p,
-		    double *value, struct reel_error *err)
+static int run_once(const struct sweeping *s, struct sweep_point *p,
+		    struct reel_error *err)
 {
 	struct reel_buf file = REEL_BUF_INIT, data = REEL_BUF_INIT;
-	int out[2] = {-1, -1}, status = 0, rc = -1;
+	int out[2] = {-1, -1}, rc = -1;
 	FILE *f = NULL;
 	pid_t pid;
 
@@ -162,23 +225,24 @@ static int run_once(const struct sweeping *s, const struct sweep_point *p,
 		goto done;
 	}
 	pid = fork();
+	if (pid < 0) {
+		reel_fail(err, REEL_E_IO, "cannot fork: %s", strerror(errno));
+		goto done;
+	}
 	if (!pid) {
 		dup2(out[1], STDOUT_FILENO);
-		execl("/proc/self/exe", "ioreel", "run", "-q", "--json",
-		      "--data", reel_buf_text(&data), reel_buf_text(&file),
-		      (char *)NULL);
-		_exit(127);
+		start_run(s, reel_buf_text(&data), reel_buf_text(&file));
 	}
 	close(out[1]);
 	out[1] = -1;
-	rc = read_metric(s, f, value, err);
-	if (pid > 0)
-		waitpid(pid, &status, 0);
-	if (status)
-		rc = reel_fail(err, REEL_E_IO, "a run failed");
+	rc = read_metric(s, p, f, pid, &p->sample[p->samples], err);
+	if (!rc && !stop_signal())
+		p->samples++;
 done:
 	if (f)
 		fclose(f);
+	else if (out[0] >= 0)
+		close(out[0]);
 	if (out[1] >= 0)
 		close(out[1]);
 	reel_buf_fini(&file);
@@ -193,32 +257,30 @@ done:
 static int run_all(struct sweeping *s, struct reel_error *err)
 {
 	struct reel_progress progress = {0};
-	int n = s->grid.points, rc = 0;
+	int64_t n = s->grid.points, most = n * s->repeats;
+	int rc = 0;
 
-	for (int i = 0; !rc && i < n; i++)
-		rc = prepare(s, &s->grid.point[i], err);
-	if (!rc && !s->quiet)
-		reel_progress_start(&progress, "sweep", "runs",
-				    (uint64_t)(n * s->repeats));
-	for (int64_t k = 0; !rc && k < s->repeats; k++)
-		for (int i = 0; !rc && i < n; i++) {
-			struct sweep_point *p = &s->grid.point[(i + k) % n];
-
-			rc = run_once(s, p, &p->sample[p->samples], err);
-			p->samples++;
-			reel_progress_at(&progress, (uint64_t)(k * n + i + 1));
-		}
+	stop_begin();
+	if (!s->quiet)
+		reel_progress_start(&progress, "sweep", "runs", (uint64_t)most);
+	for (int64_t i = 0; !rc && !stop_signal() && i < most; i++) {
+		rc = run_once(s, &s->grid.point[(i % n + i / n) % n], err);
+		if (!rc && !stop_signal())
+			s->done++;
+		reel_progress_at(&progress, (uint64_t)s->done);
+	}
 	reel_progress_stop(&progress);
 	return rc ? -1 : 0;
 }
 
 static void print_winner(const struct sweeping *s)
 {
-	bool low = strstr(s->metric, "_s") && !strstr(s->metric, "per_s");
-	const struct sweep_point *best = sweep_winner(&s->grid, low);
+	const char *why;
+	const struct sweep_point *best =
+		sweep_winner(&s->grid, sweep_metric_is_low(s->metric), &why);
 
 	if (!best) {
-		printf("no winner: the intervals overlap\n");
+		printf("no winner: %s\n", why);
 		return;
 	}
 	printf("winner:");
@@ -243,12 +305,78 @@ static int write_file(const struct sweeping *s, const char *path,
 	return rc ? -1 : 0;
 }
 
+/* The results of all runs that ended, also when a later one failed. */
+static int write_results(struct sweeping *s, struct reel_error *err)
+{
+	sweep_summarize(&s->grid);
+	sweep_print(&s->grid, s->metric);
+	print_winner(s);
+	return write_file(s, s->csv, sweep_csv, err) ||
+			       write_file(s, s->svg, sweep_svg, err)
+		       ? -1
+		       : 0;
+}
+
+/* A folder that cannot be written is known before hours of runs. */
+static int check_output(const char *path, struct reel_error *err)
+{
+	struct reel_buf dir = REEL_BUF_INIT;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	int rc = 0;
+
+	if (slash)
+		rc = reel_buf_add(&dir, path, (size_t)(slash - path + 1), err);
+	else
+		rc = reel_buf_puts(&dir, ".", err);
+	if (!rc && path && access(reel_buf_text(&dir), W_OK | X_OK))
+		rc = reel_fail(err, REEL_E_IO, "cannot write '%s': %s", path,
+			       strerror(errno));
+	reel_buf_fini(&dir);
+	return rc;
+}
+
+/* The program beside this one: with --launch the one for MPI. */
+static int find_program(struct sweeping *s, struct reel_error *err)
+{
+	ssize_t n = readlink("/proc/self/exe", s->program,
+			     sizeof(s->program) - sizeof("-mpi"));
+
+	if (n < 0)
+		return reel_fail(err, REEL_E_IO,
+				 "cannot read /proc/self/exe: "
+				 "%s",
+				 strerror(errno));
+	s->program[n] = '\0';
+	if (!s->launch)
+		return 0;
+	memcpy(s->program + n, "-mpi", sizeof("-mpi"));
+	if (strlen(s->launch) >= PATH_MAX)
+		return reel_fail(err, REEL_E_USAGE, "--launch is too long");
+	return access(s->program, X_OK)
+		       ? reel_fail(err, REEL_E_USAGE, "--launch needs '%s': %s",
+				   s->program, strerror(errno))
+		       : 0;
+}
+
+static int sweep(struct sweeping *s, struct reel_error *err)
+{
+	int rc = find_program(s, err) || check_output(s->csv, err) ||
+		 check_output(s->svg, err);
+
+	if (!rc && mkdir(s->data, 0777) && errno != EEXIST)
+		rc = reel_fail(err, REEL_E_IO, "cannot make '%s': %s", s->data,
+			       strerror(errno));
+	if (rc || prepare(s, err))
+		return -1;
+	rc = run_all(s, err);
+	return (s->done && write_results(s, err)) || rc ? -1 : 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct sweeping s = {.metric = "samples_per_s", .repeats = 5};
 	struct reel_opt_list sets = {0};
 	struct reel_error err = {0};
-	const char *csv = NULL, *svg = NULL;
 	struct reel_opt opts[] = {
 		{"data", 'd', REEL_OPT_TEXT, &s.data, "DIR",
 		 "folder for the data sets", 0, 0},
@@ -258,8 +386,10 @@ static int run(int argc, char **argv)
 		 "runs of each point (default: 5)", 1, SWEEP_REPEATS},
 		{"metric", 0, REEL_OPT_TEXT, &s.metric, "KEY",
 		 "number of the result (default: samples_per_s)", 0, 0},
-		{"csv", 0, REEL_OPT_TEXT, &csv, "FILE", "every run", 0, 0},
-		{"svg", 0, REEL_OPT_TEXT, &svg, "FILE", "a chart", 0, 0},
+		{"launch", 0, REEL_OPT_TEXT, &s.launch, "COMMAND",
+		 "start each run by it, as \"mpirun -n 4\"", 0, 0},
+		{"csv", 0, REEL_OPT_TEXT, &s.csv, "FILE", "every run", 0, 0},
+		{"svg", 0, REEL_OPT_TEXT, &s.svg, "FILE", "a chart", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &s.quiet, NULL,
 		 "no progress line", 0, 0},
 		{0},
@@ -276,20 +406,18 @@ static int run(int argc, char **argv)
 				      "needed");
 	}
 	s.file = argv[first];
-	rc = sweep_init(&s.grid, sets.item, sets.n, (int)s.repeats, &err);
-	if (!rc && mkdir(s.data, 0777) && errno != EEXIST)
-		rc = reel_fail(&err, REEL_E_IO, "cannot make '%s': %s", s.data,
-			       strerror(errno));
-	if (!rc)
-		rc = run_all(&s, &err);
-	if (!rc) {
-		sweep_summarize(&s.grid);
-		sweep_print(&s.grid, s.metric);
-		print_winner(&s);
-		rc = write_file(&s, csv, sweep_csv, &err) ||
-		     write_file(&s, svg, sweep_svg, &err);
-	}
+	rc = sweep_init(&s.grid, sets.item, sets.n, (int)s.repeats, &err) ||
+	     sweep(&s, &err);
 	sweep_fini(&s.grid);
 	free(sets.item);
-	return rc ? reel_cli_fail(&cmd_sweep, &err) : 0;
+	if (rc)
+		return reel_cli_fail(&cmd_sweep, &err);
+	if (stop_signal()) {
+		fprintf(stderr,
+			"ioreel sweep: stopped by a signal after %lld "
+			"runs\n",
+			(long long)s.done);
+		return 128 + stop_signal();
+	}
+	return 0;
 }

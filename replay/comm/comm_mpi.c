@@ -14,6 +14,7 @@
 #include "schemas/launcher.h"
 
 static bool started; /* MPI_Init() was called here */
+static bool abandoned;
 static int muted[2]; /* copies of stdout and stderr, or 0 */
 
 /* Did a launcher that serves MPI_Init() start this process? */
@@ -79,40 +80,48 @@ static void allreduce(int64_t *value, int n, enum comm_op op)
 		      MPI_COMM_WORLD);
 }
 
+static void abandon(void)
+{
+	abandoned = true;
+}
+
+/* The place of this rank on its host. */
+static void find_host(struct comm *c)
+{
+	MPI_Comm here;
+
+	c->host_size = 1;
+	if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+				MPI_INFO_NULL, &here))
+		return;
+	MPI_Comm_rank(here, &c->host_rank);
+	MPI_Comm_size(here, &c->host_size);
+	MPI_Comm_free(&here);
+}
+
 struct comm comm_mpi_init(void)
 {
-	struct comm c = {.barrier = barrier, .allreduce = allreduce};
+	struct comm c = {
+		.barrier = barrier, .allreduce = allreduce, .abandon = abandon};
 	int level;
 
 	unmute();
 	if (!is_launched())
 		return comm_single;
-	/* One thread at a time, which need not be this one. */
-	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+	/* Reader threads may use MPI-IO at the same time. */
+	MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
 	started = true;
+	c.files = comm_mpi_files(level == MPI_THREAD_MULTIPLE);
 	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &c.size);
+	find_host(&c);
 	return c;
 }
 
 void comm_mpi_fini(void)
 {
-	if (started)
+	if (started && abandoned)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	else if (started)
 		MPI_Finalize();
-}
-
-bool comm_mpi_one_host(void)
-{
-	MPI_Comm here;
-	int size = 0, all = 0;
-
-	if (!started)
-		return true;
-	MPI_Comm_size(MPI_COMM_WORLD, &all);
-	if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
-				MPI_INFO_NULL, &here))
-		return false;
-	MPI_Comm_size(here, &size);
-	MPI_Comm_free(&here);
-	return size == all;
 }

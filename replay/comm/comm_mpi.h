@@ -21,8 +21,12 @@ bool comm_mpi_is_muted(void);
  */
 struct comm comm_mpi_init(void);
 
-/* End MPI if it was started. Collective. */
+/* End MPI if it was started. Collective, but after abandon(): then all ranks are
+ * aborted. */
 void comm_mpi_fini(void);
+
+/* The files of struct comm; @threads: of MPI_Init_thread(). In file_mpi.c. */
+const struct comm_files *comm_mpi_files(bool threads);
 
 /* Do all ranks share one memory? Collective. */
 bool comm_mpi_one_host(void);

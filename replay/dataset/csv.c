@@ -7,7 +7,9 @@
  * leading zeros, and so are those of rows longer than the shortest one of a file.
  *
  * The reader is pandas.read_csv(path, header=None): Python's file, in pieces of
- * 256 KiB until nothing comes; the whole file for all of its samples.
+ * 256 KiB until nothing comes; the whole file for all of its samples. With
+ * dataset.compression the file is a gzip file, and pandas reads it with Python's
+ * gzip module (python_gzip.c).
  *
  * Source: strace of pandas 3.1 and CPython 3.11.
  */
@@ -15,17 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+
 #include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 #include "replay/dataset/python_file.h"
+#include "replay/dataset/python_gzip.h"
 
 #define PIECE 262144   /* of pandas' parser */
 #define DIGITS 3       /* of a byte */
+#define TEXT_LEFT 0.47 /* share that zlib leaves of the text of random bytes */
 #define NUMBER_MOST 20 /* digits of a uint64 */
 
 /* --- the layout ----------------------------------------------------------- */
@@ -114,6 +120,21 @@ static void put_row(struct file_out *out, const struct dataset *d,
 	file_out_put(out, "\n", 1);
 }
 
+static uint64_t file_bytes(const struct dataset *d, uint64_t file)
+{
+	uint64_t first = file * d->samples_per_file, bytes = 0;
+
+	for (uint64_t i = 0; i < d->samples_per_file; i++)
+		bytes += row_bytes(d, first + i);
+	return bytes;
+}
+
+static uint64_t packed_bytes(const struct dataset *d, uint64_t file)
+{
+	return deflated_bytes(file_bytes(d, file), d->samples_per_file,
+			      TEXT_LEFT * (1 - d->is->compressibility));
+}
+
 static int csv_write(const struct dataset *d, uint64_t file, const char *path,
 		     struct reel_error *err)
 {
@@ -123,13 +144,20 @@ static int csv_write(const struct dataset *d, uint64_t file, const char *path,
 
 	if (file_out_open(&out, path, err))
 		return -1;
+	if (d->is->compression)
+		file_out_gzip(&out, d->is->compression_level,
+			      file_bytes(d, file), packed_bytes(d, file));
 	for (uint64_t i = 0; i < d->samples_per_file; i++)
 		put_row(&out, d, first + i, values);
+	if (d->is->compression)
+		file_out_gzip_end(&out);
 	return file_out_close(&out, err);
 }
 
 static uint64_t csv_disk_bytes(const struct dataset *d, uint64_t file)
 {
+	if (d->is->compression)
+		return packed_bytes(d, file) + GZIP_AROUND;
 	return dataset_file_bytes(d, file) +
 	       d->samples_per_file * (NUMBER_MOST + 1);
 }
@@ -183,26 +211,59 @@ static int parse(struct csv *r, const char *path, const char *p, size_t n,
 	return 0;
 }
 
+/* Parse the pieces that Python's file gives, to its end. */
+static int load_plain(struct csv *r, struct python_file *f, const char *path,
+		      uint8_t *piece, struct reel_error *err)
+{
+	int64_t got = 1;
+
+	while (got) {
+		got = python_read(f, piece, PIECE, err);
+		if (got < 0 || parse(r, path, (char *)piece, (size_t)got, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* Those of a gzip file: a piece is filled, and its end is looked for once more. */
+static int load_gzip(struct csv *r, struct python_file *f, const char *path,
+		     uint8_t *piece, struct reel_error *err)
+{
+	struct python_gzip *g = python_gzip_open(f, path, err);
+	uint64_t n = 1;
+	int rc = g ? 0 : -1;
+
+	while (!rc && n) {
+		int64_t got = 1;
+
+		for (n = 0; got && n < PIECE; n += (uint64_t)got) {
+			got = python_gzip_read(g, piece + n, PIECE - n, err);
+			if (got < 0)
+				break;
+		}
+		rc = got < 0 ? -1 : parse(r, path, (char *)piece, n, err);
+	}
+	python_gzip_close(g);
+	return rc;
+}
+
 static int load(struct csv *r, struct io *io, const char *path,
 		struct reel_error *err)
 {
 	struct python_file f = {.fd = -1};
+	bool gzip = r->d->is->compression;
 	uint64_t size = 0;
 	uint8_t *piece = reel_alloc(PIECE, 1, err);
-	int64_t got = 1;
 	int rc = -1;
 
 	r->row_bytes = row_bytes(r->d, r->first);
 	r->counting = true;
-	if (!piece || io_stat(io, path, &size, err) ||
+	/* pandas does not ask for the size of a gzip file. */
+	if (!piece || (!gzip && io_stat(io, path, &size, err)) ||
 	    python_open(&f, io, path, size, err))
 		goto out;
-	rc = 0;
-	while (!rc && got) {
-		got = python_read(&f, piece, PIECE, err);
-		rc = got < 0 ? -1
-			     : parse(r, path, (char *)piece, (size_t)got, err);
-	}
+	rc = gzip ? load_gzip(r, &f, path, piece, err)
+		  : load_plain(r, &f, path, piece, err);
 	if (!rc && r->row < r->d->samples_per_file)
 		rc = reel_fail(err, REEL_E_FORMAT,
 			       "'%s' is shorter than it was made: %llu rows",
@@ -265,14 +326,14 @@ static int csv_read(void *state, uint64_t sample, struct format_sample *out,
 static int csv_inspect(const char *path, int64_t **sizes, uint32_t *n,
 		       uint32_t *room, struct reel_error *err)
 {
-	FILE *f = fopen(path, "re");
+	gzFile f = gzopen(path, "rbe"); /* plain text too */
 	char *piece = reel_alloc(PIECE, 1, err);
 	int64_t line = 0;
 	int rc = piece ? 0 : -1;
-	size_t got;
+	int got;
 
-	while (f && !rc && (got = fread(piece, 1, PIECE, f)) > 0) {
-		for (size_t i = 0; !rc && i < got; i++) {
+	while (f && !rc && (got = gzread(f, piece, PIECE)) > 0) {
+		for (int i = 0; !rc && i < got; i++) {
 			line++;
 			if (piece[i] != '\n')
 				continue;
@@ -285,16 +346,18 @@ static int csv_inspect(const char *path, int64_t **sizes, uint32_t *n,
 	}
 	free(piece);
 	if (f)
-		fclose(f);
+		gzclose(f);
 	return rc;
 }
 
 const struct format format_csv = {
 	.name = "csv",
 	.suffix = "csv",
+	.gzip = true,
 	.write = csv_write,
 	.disk_bytes = csv_disk_bytes,
 	.inspect = csv_inspect,
+	.storage = gzip_storage,
 	.open = csv_open,
 	.read = csv_read,
 	.close = csv_close,

@@ -13,6 +13,7 @@
 #include "lib/error.h"
 
 struct dataset;
+struct file_out_deflate;
 
 struct file_out {
 	int fd;
@@ -25,6 +26,8 @@ struct file_out {
 	 * crc, and the one to 0 before. */
 	uint32_t crc32, crc32c;
 	enum { NO_CRC, CRC32, CRC32C } crc;
+	struct file_out_deflate
+		*deflate; /* NULL: bytes are written as they are */
 };
 
 /* Make @path, which must not exist. 0, or -1 with @err (REEL_E_IO). */
@@ -40,6 +43,27 @@ void file_out_u64(struct file_out *o, uint64_t v);
 /* Write over @n bytes at @offset, which are written already. */
 void file_out_again(struct file_out *o, uint64_t offset, const void *bytes,
 		    size_t n);
+
+/*
+ * Compression. A stream is padded with empty blocks, evenly over its length, so that
+ * its size follows from the workload: layouts are known without reading, and the
+ * sizes of files have the distribution that was asked for.
+ */
+
+/* Bytes of a stream of @bytes in @parts (records, members), of which zlib at any
+ * level leaves the share @left of each page: 1 for random bytes. About 1 % more.  */
+uint64_t deflated_bytes(uint64_t bytes, uint64_t parts, double left);
+/* @bytes from here on, to a stream of RFC 1951 of exactly @packed bytes. */
+void file_out_deflate(struct file_out *o, int64_t level, uint64_t bytes,
+		      uint64_t packed);
+/* After that number of bytes. Too large a stream is a failure. */
+void file_out_deflate_end(struct file_out *o);
+/* The same for a file of RFC 1952 (gzip), whose size is @packed + GZIP_AROUND. */
+#define GZIP_AROUND 18
+void file_out_gzip(struct file_out *o, int64_t level, uint64_t bytes,
+		   uint64_t packed);
+void file_out_gzip_end(struct file_out *o);
+
 /* 0, or -1 with @err: the first failure. Closes in either case. */
 int file_out_close(struct file_out *o, struct reel_error *err);
 

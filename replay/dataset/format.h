@@ -25,6 +25,15 @@ struct format_sample {
 	uint64_t bytes;	 /* of its payload */
 };
 
+/* How a file that exists is stored. */
+struct format_storage {
+	bool gzip;
+	bool labels;	     /* there is more than one array, of npz and hdf5 */
+	int64_t level;	     /* of gzip; 0: the file does not say */
+	int64_t chunk_bytes; /* 0: contiguous */
+	int64_t payload_bytes; /* decompressed; 0: the file does not say */
+};
+
 struct format {
 	const char *name;   /* as in workload.json */
 	const char *suffix; /* "npz" */
@@ -33,6 +42,9 @@ struct format {
 	 * first to the last sample of a file, as a reader of streams does.
 	 */
 	bool any_order;
+	/* dataset.compression makes a gzip file of the whole: ".gz" follows the
+	 * suffix. */
+	bool gzip;
 
 	/*
 	 * Write file @file at @path, an absolute name that does not exist; it is
@@ -52,6 +64,18 @@ struct format {
 	int (*inspect)(const char *path, int64_t **sizes, uint32_t *n,
 		       uint32_t *room, struct reel_error *err);
 
+	/*
+	 * Where the samples of an uncompressed, unchunked @file are in it, read
+	 * from it through @io, into @offset[samples_per_file]. NULL: it follows
+	 * from the layout, or samples have no such place. 0, or -1 with @err.
+	 */
+	int (*offsets)(const struct dataset *d, uint64_t file, struct io *io,
+		       uint64_t *offset, struct reel_error *err);
+
+	/* How an existing file is stored, for fit. NULL where there is one way only.
+	 * 1; 0 when it cannot be read. */
+	int (*storage)(const char *path, struct format_storage *out);
+
 	/* Begin to read @file through @io. Gives *@state for close(). */
 	int (*open)(void **state, const struct dataset *d, uint64_t file,
 		    struct io *io, struct reel_error *err);
@@ -65,6 +89,9 @@ struct format {
 	/* Read what a reader reads behind the last sample, and close. NULL too. */
 	int (*close)(void *state, struct reel_error *err);
 };
+
+/* storage() where compression makes a gzip file of the whole. */
+int gzip_storage(const char *path, struct format_storage *out);
 
 /* The row of enum workload_format @format; NULL: not in this build. */
 const struct format *format_of(int format);

@@ -2,6 +2,23 @@
 /* The table of formats: a new one is a file and a row. */
 #include "replay/dataset/formats.h"
 
+#include <stdio.h>
+#include <string.h>
+
+int gzip_storage(const char *path, struct format_storage *out)
+{
+	FILE *f = fopen(path, "re");
+	uint8_t magic[2] = {0};
+
+	memset(out, 0, sizeof(*out));
+	if (!f)
+		return 0;
+	out->gzip = fread(magic, sizeof(magic), 1, f) == 1 &&
+		    magic[0] == 0x1f && magic[1] == 0x8b;
+	fclose(f);
+	return 1;
+}
+
 const struct format *format_of(int format)
 {
 	static const struct format *const table[WORKLOAD_FORMATS] = {

@@ -5,6 +5,9 @@
 
 #include "replay/dataset/format.h"
 
+/* In place of a format's own reader: access.chain. */
+extern const struct format format_chain;
+
 extern const struct format format_csv;
 extern const struct format format_hdf5;
 extern const struct format format_indexed;

@@ -20,7 +20,7 @@
 #include "lib/buf.h"
 
 #include "replay/dataset/formats.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 #define PIECE (1u << 20) /* of one write */
 #define NAME_ROOM 32
@@ -218,7 +218,7 @@ static int put_all(const struct dataset *d, uint64_t first, hid_t file,
 	for (uint64_t i = 0; !is_equal(d) && !rc && i < d->samples_per_file;
 	     i++)
 		rc = put_sample(d, first, i, file, buf);
-	return rc || put_labels(d, first, file) ? -1 : 0;
+	return rc || (d->is->labels && put_labels(d, first, file)) ? -1 : 0;
 }
 
 static int hdf5_write(const struct dataset *d, uint64_t file, const char *path,
@@ -264,7 +264,7 @@ static uint64_t array_bytes(const struct dataset *d, uint64_t rows,
 	struct chunk c = chunk_of(d, rows, bytes);
 	uint64_t chunks;
 
-	if (!c.bytes)
+	if (!c.bytes || !c.rows)
 		return rows * bytes;
 	chunks = ((rows + c.rows - 1) / c.rows) *
 		 ((bytes + c.bytes - 1) / c.bytes);
@@ -435,6 +435,8 @@ const struct format format_hdf5 = {
 	.write = hdf5_write,
 	.disk_bytes = hdf5_disk_bytes,
 	.inspect = hdf5_inspect,
+	.offsets = hdf5_offsets,
+	.storage = hdf5_storage,
 	.open = hdf5_open_file,
 	.read = hdf5_read,
 	.close = hdf5_close,

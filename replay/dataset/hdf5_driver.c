@@ -22,7 +22,7 @@
 #define DRIVER_NUMBER 511 /* of those for tests: no file holds it */
 #endif
 
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 struct file {
 	H5FD_t base; /* the library's; first */
@@ -53,7 +53,7 @@ static void keep(struct hdf5_use *use, const struct reel_error *err)
 static int open_to_read(struct hdf5_use *use, uint64_t *size)
 {
 	struct reel_error err = {0};
-	int fd = io_open(use->io, use->path, false, &err);
+	int fd = io_open(use->io, use->path, true, &err);
 
 	if (fd >= 0 && (io_fstat(use->io, fd, size, &err) ||
 			io_lock(use->io, fd, LOCK_SH | LOCK_NB, &err))) {

@@ -13,6 +13,9 @@
 
 #include "lib/error.h"
 
+#include "replay/dataset/dataset.h"
+
+struct format_storage;
 struct io;
 
 /* An open file; it must outlive the library's one. */
@@ -26,9 +29,14 @@ struct hdf5_use {
 	struct reel_error err;
 };
 
-/* struct format's inspect(). */
+/* struct format's inspect() and storage(). */
 int hdf5_inspect(const char *path, int64_t **sizes, uint32_t *n, uint32_t *room,
 		 struct reel_error *err);
+int hdf5_storage(const char *path, struct format_storage *out);
+
+/* struct format's offsets(). */
+int hdf5_offsets(const struct dataset *d, uint64_t file, struct io *io,
+		 uint64_t *offset, struct reel_error *err);
 
 void hdf5_lock(void);
 void hdf5_unlock(void);

@@ -107,3 +107,77 @@ int hdf5_inspect(const char *path, int64_t **sizes, uint32_t *n, uint32_t *room,
 	}
 	return 0;
 }
+
+/* --- storage -------------------------------------------------------------- */
+
+/* That of the largest array. */
+struct stored {
+	struct format_storage *out;
+	uint64_t most;
+	size_t type_bytes; /* of a value of the last array */
+};
+
+static void look_at_storage(struct stored *s, hid_t array)
+{
+	hid_t type = H5Dget_type(array), p = H5Dget_create_plist(array);
+	uint64_t bytes = H5Dget_storage_size(array);
+	uint64_t chunk = H5Tget_size(type);
+	hsize_t shape[RANK_MOST] = {0};
+	unsigned int level = 0;
+	size_t values = 1;
+	int rank = 0;
+
+	if (H5Pget_layout(p) == H5D_CHUNKED)
+		rank = H5Pget_chunk(p, RANK_MOST, shape);
+	for (int i = 0; i < rank; i++)
+		if (__builtin_mul_overflow(chunk, shape[i], &chunk))
+			rank = 0;
+	/* Samples of several sizes are as many arrays, of as many bytes a value. */
+	s->out->labels |= s->type_bytes && H5Tget_size(type) != s->type_bytes;
+	s->type_bytes = H5Tget_size(type);
+	if (bytes > s->most) {
+		s->most = bytes;
+		s->out->chunk_bytes =
+			rank > 0 && chunk < UINT32_MAX ? (int64_t)chunk : 0;
+		s->out->gzip = H5Pget_filter_by_id2(p, H5Z_FILTER_DEFLATE, NULL,
+						    &values, &level, 0, NULL,
+						    NULL) >= 0;
+		s->out->level = s->out->gzip && values ? (int64_t)level : 0;
+	}
+	H5Pclose(p);
+	H5Tclose(type);
+}
+
+static herr_t visit_storage(hid_t group, const char *name,
+			    const H5L_info_t *link, void *data)
+{
+	hid_t object;
+
+	if (link->type != H5L_TYPE_HARD)
+		return 0;
+	object = H5Oopen(group, name, H5P_DEFAULT);
+	if (object < 0)
+		return 0;
+	if (H5Iget_type(object) == H5I_DATASET)
+		look_at_storage(data, object);
+	H5Oclose(object);
+	return 0;
+}
+
+int hdf5_storage(const char *path, struct format_storage *out)
+{
+	struct stored s = {.out = out};
+	hid_t file;
+
+	memset(out, 0, sizeof(*out));
+	hdf5_lock();
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+	if (file >= 0) {
+		H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit_storage,
+			 &s);
+		H5Fclose(file);
+	}
+	hdf5_unlock();
+	return s.most > 0;
+}

@@ -12,7 +12,7 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 #define PIXELS_MOST (64u << 20) /* Pillow warns of more than 89 million */
 #define PER_BYTE_MOST 8		/* pixels that compress well are many */

@@ -24,7 +24,7 @@
 
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 #include "replay/dataset/python_file.h"
 
 #define OFFSETS ".off.idx"

@@ -22,7 +22,7 @@
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
 #include "replay/dataset/image.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 #define QUALITY 75
 #define MARKER 0xff

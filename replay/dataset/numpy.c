@@ -20,7 +20,7 @@
 
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 #include "replay/dataset/python_file.h"
 
 #define STDIO_BUFFER 4096
@@ -139,7 +139,8 @@ static int npy_load(struct numpy_array *a, const char *path,
 
 	if (python_open(&f, a->io, path, size, err))
 		return -1;
-	if (python_read(&f, head, NUMPY_HEADER, err) < 0)
+	if (python_expect(&f, path, size, err) ||
+	    python_read(&f, head, NUMPY_HEADER, err) < 0)
 		goto out;
 	fd = io_dup(a->io, f.fd, err);
 	if (fd < 0 || io_seek(a->io, fd, 0, SEEK_CUR, err) ||

@@ -16,7 +16,7 @@
 #include "lib/array.h"
 #include "lib/error.h"
 
-#include "replay/dataset/thrift.h"
+#include "replay/dataset/codec/thrift.h"
 
 #define ROWS_MOST (1u << 24)
 

@@ -21,7 +21,7 @@
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
 #include "replay/dataset/image.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 #define SIGNATURE 8
 #define CHUNK_HEAD 8 /* length and name */

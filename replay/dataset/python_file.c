@@ -7,7 +7,7 @@
 
 #include "lib/error.h"
 
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 int python_open(struct python_file *f, struct io *io, const char *path,
 		uint64_t size, struct reel_error *err)
@@ -16,13 +16,26 @@ int python_open(struct python_file *f, struct io *io, const char *path,
 	f->size = size;
 	f->offset = 0;
 	f->at = f->n = 0;
-	f->fd = io_open(io, path, false, err);
+	f->fd = io_open(io, path, true, err);
 	if (f->fd < 0)
 		return -1;
 	if (io_fstat(io, f->fd, &f->size, err))
 		return -1;
 	io_isatty(io, f->fd);
 	return io_seek(io, f->fd, 0, SEEK_CUR, err);
+}
+
+int python_expect(const struct python_file *f, const char *path, uint64_t size,
+		  struct reel_error *err)
+{
+	return f->size == size
+		       ? 0
+		       : reel_fail(err, REEL_E_FORMAT,
+				   "'%s' has %llu bytes, not %llu: it is "
+				   "shorter than it was made, or of another "
+				   "workload",
+				   path, (unsigned long long)f->size,
+				   (unsigned long long)size);
 }
 
 /* One call; null storage ends where the file does. */

@@ -8,9 +8,8 @@
 
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
-#define DIRECT_ALIGN 4096
 #define PIECE (1u << 20) /* of one read, when the workload says nothing */
 
 static int raw_write(const struct dataset *d, uint64_t file, const char *path,
@@ -38,7 +37,6 @@ struct raw {
 	int fd;
 	uint64_t first;		/* sample of the file */
 	uint64_t at, at_offset; /* where the last look-up ended */
-	uint8_t *buf;
 };
 
 static int raw_close(void *state, struct reel_error *err)
@@ -50,7 +48,6 @@ static int raw_close(void *state, struct reel_error *err)
 		return 0;
 	if (r->fd >= 0)
 		rc = io_close(r->io, r->fd, err);
-	free(r->buf);
 	free(r);
 	return rc;
 }
@@ -68,10 +65,8 @@ static int raw_open(void **state, const struct dataset *d, uint64_t file,
 	r->io = io;
 	r->first = r->at = file * d->samples_per_file;
 	r->fd = -1;
-	if (posix_memalign((void **)&r->buf, DIRECT_ALIGN,
-			   piece + 2 * DIRECT_ALIGN))
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-	else if (!dataset_path(d, file, &path, err))
+	if (!io_room(io, piece + (size_t)2 * IO_BLOCK, err) &&
+	    !dataset_path(d, file, &path, err))
 		r->fd = io_open(io, reel_buf_text(&path), true, err);
 	reel_buf_fini(&path);
 	if (r->fd < 0) {
@@ -102,6 +97,7 @@ static int read_range(struct raw *r, uint64_t offset, uint64_t n,
 {
 	size_t piece =
 		r->io->transfer_bytes ? (size_t)r->io->transfer_bytes : PIECE;
+	uint8_t *buf = r->io->bounce;
 	uint64_t done = 0;
 
 	while (done < n) {
@@ -110,21 +106,22 @@ static int read_range(struct raw *r, uint64_t offset, uint64_t n,
 		ssize_t got;
 
 		if (r->io->direct) {
-			skip = from % DIRECT_ALIGN;
-			want = (want + skip + DIRECT_ALIGN - 1) / DIRECT_ALIGN *
-			       DIRECT_ALIGN;
+			skip = from % IO_BLOCK;
+			want = (want + skip + IO_BLOCK - 1) / IO_BLOCK *
+			       IO_BLOCK;
 		}
-		got = io_pread(r->io, r->fd, r->buf, want, from - skip, err);
+		got = io_pread(r->io, r->fd, buf, want, from - skip, err);
 		if (got < 0)
 			return -1;
 		if ((uint64_t)got <= skip)
 			return reel_fail(err, REEL_E_FORMAT,
 					 "a file of the data set is shorter "
-					 "than it was made (at %llu)",
+					 "than it was made (at %llu), or of "
+					 "another workload",
 					 (unsigned long long)from);
 		if (!done)
 			*number = dataset_payload_number(
-				r->buf + skip, (size_t)(got - (ssize_t)skip));
+				buf + skip, (size_t)(got - (ssize_t)skip));
 		done += (uint64_t)got - skip;
 	}
 	return 0;

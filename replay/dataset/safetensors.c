@@ -23,7 +23,7 @@
 
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 #define LENGTH 8
 #define HEADER_MOST 100000000 /* that the library takes */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * WebDataset: a tar archive (ustar); a sample is two members, NNNNNN.bin, the
- * payload, and NNNNNN.cls, its number as text.
+ * payload, and NNNNNN.cls, its number as text. With dataset.compression the archive
+ * is a gzip file.
  *
  * The reader is the webdataset library: Python's tarfile in its stream mode, which
  * reads 512 bytes, then records of 10 KiB through Python's file, until it has the
@@ -10,24 +11,28 @@
  * Source: POSIX.1-2017, pax, "ustar Interchange Format"; GNU tar's manual for sizes
  * from 8 GiB on; strace of webdataset 1.0 and CPython 3.11.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include <zlib.h>
 
 #include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 
+#include "replay/dataset/codec/inflate.h"
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 #include "replay/dataset/python_file.h"
 
 #define BLOCK 512
 #define RECORD 10240
+#define PLAIN (64u << 10) /* decompressed at once */
+#define PACKED_MEMBERS                                                         \
+	160 /* bytes of a sample's headers, compressed, at most */
 #define OCTAL_MOST 077777777777ull /* of the 11 digits of a size */
 
 struct header {
@@ -111,23 +116,49 @@ static void put_member(struct file_out *out, const struct dataset *d,
 	put_zeros(out, BLOCK - n);
 }
 
+static uint64_t archive_bytes(const struct dataset *d, uint64_t file)
+{
+	uint64_t first = file * d->samples_per_file,
+		 bytes = (uint64_t)2 * BLOCK;
+
+	for (uint64_t i = 0; i < d->samples_per_file; i++)
+		bytes += 3 * BLOCK + blocks(dataset_sample_bytes(d, first + i));
+	return (bytes + RECORD - 1) / RECORD * RECORD;
+}
+
+static uint64_t packed_bytes(const struct dataset *d, uint64_t file)
+{
+	return deflated_bytes(dataset_file_bytes(d, file), d->samples_per_file,
+			      1 - d->is->compressibility) +
+	       d->samples_per_file * PACKED_MEMBERS;
+}
+
 static int tar_write(const struct dataset *d, uint64_t file, const char *path,
 		     struct reel_error *err)
 {
 	uint64_t first = file * d->samples_per_file;
+	uint64_t bytes = archive_bytes(d, file), done = (uint64_t)2 * BLOCK;
 	struct file_out out;
 
 	if (file_out_open(&out, path, err))
 		return -1;
-	for (uint64_t i = 0; i < d->samples_per_file; i++)
+	if (d->is->compression)
+		file_out_gzip(&out, d->is->compression_level, bytes,
+			      packed_bytes(d, file));
+	for (uint64_t i = 0; i < d->samples_per_file; i++) {
 		put_member(&out, d, first + i);
-	put_zeros(&out, (uint64_t)2 * BLOCK);
-	put_zeros(&out, (RECORD - out.offset % RECORD) % RECORD);
+		done += 3 * BLOCK + blocks(dataset_sample_bytes(d, first + i));
+	}
+	put_zeros(&out, (uint64_t)2 * BLOCK + bytes - done);
+	if (d->is->compression)
+		file_out_gzip_end(&out);
 	return file_out_close(&out, err);
 }
 
 static uint64_t tar_disk_bytes(const struct dataset *d, uint64_t file)
 {
+	if (d->is->compression)
+		return packed_bytes(d, file) + GZIP_AROUND;
 	return dataset_file_bytes(d, file) + d->samples_per_file * 4 * BLOCK +
 	       2 * RECORD;
 }
@@ -141,12 +172,24 @@ struct tar {
 	uint64_t end; /* sample behind the last one of the file */
 	uint64_t next;
 	char *path; /* for messages */
-	bool begun;
+	bool begun, gzip;
 	uint8_t record[RECORD]; /* the last one */
 	size_t at, n;
+	/* of a gzip file: what was decompressed last */
+	struct inflater inflater;
+	uint8_t *plain;
+	size_t plain_at, plain_n;
 };
 
 static int tar_close(void *state, struct reel_error *err);
+
+static int open_gzip(struct tar *r, struct reel_error *err)
+{
+	if (!r->gzip)
+		return 0;
+	r->plain = reel_alloc(PLAIN, 1, err);
+	return r->plain ? inflate_open(&r->inflater, INFLATE_GZIP, err) : -1;
+}
 
 static int tar_open(void **state, const struct dataset *d, uint64_t file,
 		    struct io *io, struct reel_error *err)
@@ -162,7 +205,8 @@ static int tar_open(void **state, const struct dataset *d, uint64_t file,
 	r->f.fd = -1;
 	r->next = file * d->samples_per_file;
 	r->end = r->next + d->samples_per_file;
-	if (!dataset_path(d, file, &path, err))
+	r->gzip = d->is->compression;
+	if (!open_gzip(r, err) && !dataset_path(d, file, &path, err))
 		r->path = reel_strdup(reel_buf_text(&path), err);
 	reel_buf_fini(&path);
 	if (r->path)
@@ -193,23 +237,51 @@ static int fill(struct tar *r, struct reel_error *err)
 			       r->path, (unsigned long long)r->f.offset);
 }
 
+/* The next bytes of the archive: a record, or what it holds compressed. */
+static int fill_plain(struct tar *r, struct reel_error *err)
+{
+	struct reel_error why = {0};
+	int64_t got = 0;
+
+	if (!r->gzip)
+		return fill(r, err);
+	while (!got) {
+		if (r->at == r->n && fill(r, err))
+			return -1;
+		got = inflate_some(&r->inflater, r->record, &r->at, r->n,
+				   r->plain, PLAIN, &why);
+		if (got < 0 || (!got && r->inflater.ended))
+			return reel_fail(err, REEL_E_FORMAT,
+					 "'%s' is damaged or shorter than it "
+					 "was made: %s",
+					 r->path,
+					 got < 0 ? why.text : "it ends");
+	}
+	r->plain_at = 0;
+	r->plain_n = (size_t)got;
+	return 0;
+}
+
 /* Pass @n bytes of the archive; the first @keep_n go to @keep. */
 static int pass(struct tar *r, uint64_t n, void *keep, size_t keep_n,
 		struct reel_error *err)
 {
+	const uint8_t *from = r->gzip ? r->plain : r->record;
+	size_t *at = r->gzip ? &r->plain_at : &r->at;
+	const size_t *end = r->gzip ? &r->plain_n : &r->n;
 	size_t kept = 0;
 
 	while (n) {
 		size_t some, copy;
 
-		if (r->at == r->n && fill(r, err))
+		if (*at == *end && fill_plain(r, err))
 			return -1;
-		some = r->n - r->at < n ? r->n - r->at : (size_t)n;
+		some = *end - *at < n ? *end - *at : (size_t)n;
 		copy = some < keep_n - kept ? some : keep_n - kept;
 		if (copy)
-			memcpy((uint8_t *)keep + kept, r->record + r->at, copy);
+			memcpy((uint8_t *)keep + kept, from + *at, copy);
 		kept += copy;
-		r->at += some;
+		*at += some;
 		n -= some;
 	}
 	return 0;
@@ -269,6 +341,8 @@ static int tar_close(void *state, struct reel_error *err)
 		if (python_close(&r->f, err))
 			rc = -1;
 	}
+	inflate_close(&r->inflater);
+	free(r->plain);
 	free(r->path);
 	free(r);
 	return rc;
@@ -308,18 +382,19 @@ static size_t key_bytes(const char *name, size_t n)
 static int tar_inspect(const char *path, int64_t **sizes, uint32_t *n,
 		       uint32_t *room, struct reel_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	gzFile f = gzopen(path, "rbe"); /* a plain archive too */
 	char key[sizeof(((struct header *)0)->name)] = "";
 	uint32_t n_before = *n;
 	size_t key_n = 0;
 	struct header h;
 	struct stat st;
-	uint64_t at = 0, size;
+	uint64_t at = 0, size, most;
 	int rc = 0;
 
-	if (fd < 0 || fstat(fd, &st))
+	if (!f || stat(path, &st))
 		goto out;
-	while (!rc && pread(fd, &h, BLOCK, (off_t)at) == BLOCK && h.name[0]) {
+	most = (uint64_t)st.st_size * (gzdirect(f) ? 1 : INFLATE_MOST);
+	while (!rc && gzread(f, &h, BLOCK) == BLOCK && h.name[0]) {
 		size_t name_n = strnlen(h.name, sizeof(h.name));
 		size_t of = key_bytes(h.name, name_n);
 		bool label =
@@ -327,10 +402,12 @@ static int tar_inspect(const char *path, int64_t **sizes, uint32_t *n,
 
 		size = number_of(h.size, sizeof(h.size));
 		if (memcmp(h.magic, "ustar", 5) ||
-		    number_of(h.check, 7) != checksum(&h) ||
-		    size > (uint64_t)st.st_size - at)
+		    number_of(h.check, 7) != checksum(&h) || at > most ||
+		    size > most - at)
 			break;
 		at += BLOCK + blocks(size);
+		if (gzseek(f, (z_off_t)at, SEEK_SET) < 0)
+			break;
 		if (h.type && h.type != '0') /* a folder, or about the next */
 			continue;
 		if (*n == n_before || of != key_n || memcmp(key, h.name, of)) {
@@ -345,17 +422,19 @@ static int tar_inspect(const char *path, int64_t **sizes, uint32_t *n,
 		(*sizes)[*n - 1] += label ? 0 : (int64_t)size;
 	}
 out:
-	if (fd >= 0)
-		close(fd);
+	if (f)
+		gzclose(f);
 	return rc;
 }
 
 const struct format format_tar = {
 	.name = "tar",
 	.suffix = "tar",
+	.gzip = true,
 	.write = tar_write,
 	.disk_bytes = tar_disk_bytes,
 	.inspect = tar_inspect,
+	.storage = gzip_storage,
 	.open = tar_open,
 	.read = tar_read,
 	.close = tar_close,

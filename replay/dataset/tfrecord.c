@@ -4,31 +4,37 @@
  * and a masked CRC-32C of these. A record here is a tf.train.Example with the
  * features "image" (bytes: the payload) and "size" (int64).
  *
- * The reader is TensorFlow's: pread of 256 KiB after 256 KiB to the end of the
- * file, then one that gives nothing.
+ * With dataset.compression the whole file is a gzip file, as TFRecordOptions("GZIP")
+ * makes it, and has no index: offsets in it lead nowhere.
  *
- * Source: TensorFlow's documentation of TFRecord; the encoding of protocol buffers.
+ * The reader is TensorFlow's: pread of 256 KiB after 256 KiB to the end of the file; a
+ * buffer that was not filled is read on, until a read gives nothing.
+ *
+ * Source: TensorFlow's documentation of TFRecord; the encoding of protocol buffers;
+ * strace of TensorFlow 2.21.
  */
 #include <endian.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include <zlib.h>
 
 #include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 
+#include "replay/dataset/codec/inflate.h"
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 #define HEAD_BYTES 12 /* length and its checksum */
 #define TAIL_BYTES 4
 #define TF_BUFFER (256u << 10)
-#define WRAP_MOST 64 /* bytes of an Example beside its payload */
+#define WRAP_MOST 64	  /* bytes of an Example beside its payload */
+#define PLAIN (64u << 10) /* decompressed at once */
 
 /* --- the record ----------------------------------------------------------- */
 
@@ -168,16 +174,42 @@ out:
 	return rc;
 }
 
+static uint64_t file_bytes(const struct dataset *d, uint64_t file)
+{
+	uint64_t first = file * d->samples_per_file, bytes = 0;
+
+	for (uint64_t i = 0; i < d->samples_per_file; i++)
+		bytes += record_bytes(d, first + i);
+	return bytes;
+}
+
+/* Compression leaves the bytes around the payloads as many. */
+static uint64_t packed_bytes(const struct dataset *d, uint64_t file)
+{
+	uint64_t payload = dataset_file_bytes(d, file);
+
+	return deflated_bytes(payload, d->samples_per_file,
+			      1 - d->is->compressibility) +
+	       file_bytes(d, file) - payload;
+}
+
 static int tfrecord_write(const struct dataset *d, uint64_t file,
 			  const char *path, struct reel_error *err)
 {
 	uint64_t first = file * d->samples_per_file;
+	bool gzip = d->is->compression;
 	struct file_out out;
 
-	if (write_index(d, file, path, err) || file_out_open(&out, path, err))
+	if ((!gzip && write_index(d, file, path, err)) ||
+	    file_out_open(&out, path, err))
 		return -1;
+	if (gzip)
+		file_out_gzip(&out, d->is->compression_level,
+			      file_bytes(d, file), packed_bytes(d, file));
 	for (uint64_t i = 0; i < d->samples_per_file; i++)
 		put_record(&out, d, first + i);
+	if (gzip)
+		file_out_gzip_end(&out);
 	return file_out_close(&out, err);
 }
 
@@ -185,6 +217,8 @@ static uint64_t tfrecord_disk_bytes(const struct dataset *d, uint64_t file)
 {
 	uint64_t around = HEAD_BYTES + TAIL_BYTES + 2 * WRAP_MOST + 48;
 
+	if (d->is->compression)
+		return packed_bytes(d, file) + GZIP_AROUND;
 	return dataset_file_bytes(d, file) + d->samples_per_file * around;
 }
 
@@ -198,17 +232,28 @@ struct reader {
 	uint64_t size;	 /* known on null storage alone */
 	uint8_t *buf;	 /* the last read */
 	size_t room, at, n;
-	bool ended;
+	bool gzip, ended;
+	/* of a gzip file: what was decompressed last */
+	struct inflater inflater;
+	uint8_t *plain;
+	size_t plain_at, plain_n;
 };
 
 static int tfrecord_close(void *state, struct reel_error *err);
+
+static int open_gzip(struct reader *r, struct reel_error *err)
+{
+	if (!r->gzip)
+		return 0;
+	r->plain = reel_alloc(PLAIN, 1, err);
+	return r->plain ? inflate_open(&r->inflater, INFLATE_GZIP, err) : -1;
+}
 
 static int tfrecord_open(void **state, const struct dataset *d, uint64_t file,
 			 struct io *io, struct reel_error *err)
 {
 	struct reel_buf path = REEL_BUF_INIT;
 	struct reader *r = reel_alloc(1, sizeof(*r), err);
-	uint64_t first = file * d->samples_per_file;
 
 	if (!r)
 		return -1;
@@ -216,11 +261,15 @@ static int tfrecord_open(void **state, const struct dataset *d, uint64_t file,
 	r->io = io;
 	r->fd = -1;
 	r->room = io->transfer_bytes ? (size_t)io->transfer_bytes : TF_BUFFER;
-	r->buf = reel_alloc(r->room, 1, err);
-	for (uint64_t i = 0; io->null && i < d->samples_per_file; i++)
-		r->size += record_bytes(d, first + i);
-	if (r->buf && !dataset_path(d, file, &path, err))
-		r->fd = io_open(io, reel_buf_text(&path), false, err);
+	r->gzip = d->is->compression;
+	r->ended = r->gzip && io->null; /* there is nothing to decompress */
+	/* Not zeroed, as the buffer of TensorFlow is not: only the pages that a
+	 * read fills are touched. On failure it stays NULL. */
+	(void)reel_grow(&r->buf, r->room, 1, err);
+	if (io->null)
+		r->size = file_bytes(d, file);
+	if (r->buf && !open_gzip(r, err) && !dataset_path(d, file, &path, err))
+		r->fd = io_open(io, reel_buf_text(&path), true, err);
 	reel_buf_fini(&path);
 	if (r->fd < 0) {
 		tfrecord_close(r, NULL);
@@ -230,19 +279,65 @@ static int tfrecord_open(void **state, const struct dataset *d, uint64_t file,
 	return 0;
 }
 
-/* 0, or -1; r->ended at the end of the file. */
+static ssize_t read_at(struct reader *r, size_t from, struct reel_error *err)
+{
+	ssize_t got = io_pread(r->io, r->fd, r->buf + from, r->room - from,
+			       r->offset, err);
+
+	if (got > 0 && r->io->null && (uint64_t)got > r->size - r->offset)
+		got = (ssize_t)(r->size - r->offset);
+	if (got > 0)
+		r->offset += (uint64_t)got;
+	return got;
+}
+
+/* Fill the buffer. 0, or -1; r->ended at the end of the file. */
 static int fill(struct reader *r, struct reel_error *err)
 {
-	ssize_t got = io_pread(r->io, r->fd, r->buf, r->room, r->offset, err);
+	ssize_t got = 1;
 
-	if (got < 0)
-		return -1;
-	if (r->io->null && (uint64_t)got > r->size - r->offset)
-		got = (ssize_t)(r->size - r->offset);
-	r->offset += (uint64_t)got;
-	r->at = 0;
-	r->n = (size_t)got;
+	r->at = r->n = 0;
+	while (got && r->n < r->room) {
+		got = read_at(r, r->n, err);
+		if (got < 0)
+			return -1;
+		r->n += (size_t)got;
+	}
 	r->ended = !got;
+	return 0;
+}
+
+static int damaged(const struct reader *r, const char *how,
+		   struct reel_error *err)
+{
+	return reel_fail(err, REEL_E_FORMAT,
+			 "a TFRecord of the data set %s at %llu: the file is "
+			 "damaged or shorter than it was made",
+			 how, (unsigned long long)r->offset);
+}
+
+/* The next bytes of the file; r->ended is set when it has no more. Of a gzip file
+ * they are those of r->plain. */
+static int fill_plain(struct reader *r, struct reel_error *err)
+{
+	struct reel_error why = {0};
+	int64_t got = 0;
+
+	if (!r->gzip)
+		return r->ended ? damaged(r, "ends within a record", err)
+				: fill(r, err);
+	while (!got) {
+		if (r->inflater.ended || (r->ended && r->at == r->n))
+			return damaged(r, "ends within a record", err);
+		if (r->at == r->n && fill(r, err))
+			return -1;
+		got = inflate_some(&r->inflater, r->buf, &r->at, r->n, r->plain,
+				   PLAIN, &why);
+		if (got < 0)
+			return damaged(r, why.text, err);
+	}
+	r->plain_at = 0;
+	r->plain_n = (size_t)got;
 	return 0;
 }
 
@@ -250,30 +345,22 @@ static int fill(struct reader *r, struct reel_error *err)
 static int pass(struct reader *r, uint64_t n, uint8_t *keep, size_t keep_n,
 		struct reel_error *err)
 {
+	const uint8_t *from = r->gzip ? r->plain : r->buf;
+	size_t *at = r->gzip ? &r->plain_at : &r->at;
+	const size_t *end = r->gzip ? &r->plain_n : &r->n;
 	size_t kept = 0;
 
 	while (n) {
-		size_t some = r->n - r->at;
+		size_t some, copy;
 
-		if (!some && fill(r, err))
+		if (*at == *end && fill_plain(r, err))
 			return -1;
-		if (r->ended)
-			return reel_fail(err, REEL_E_FORMAT,
-					 "a TFRecord of the data set ends at "
-					 "%llu, within a record",
-					 (unsigned long long)r->offset);
-		if (!some)
-			continue;
-		if (some > n)
-			some = (size_t)n;
-		if (kept < keep_n) {
-			size_t copy =
-				some < keep_n - kept ? some : keep_n - kept;
-
-			memcpy(keep + kept, r->buf + r->at, copy);
-			kept += copy;
-		}
-		r->at += some;
+		some = *end - *at < n ? *end - *at : (size_t)n;
+		copy = some < keep_n - kept ? some : keep_n - kept;
+		if (copy)
+			memcpy(keep + kept, from + *at, copy);
+		kept += copy;
+		*at += some;
 		n -= some;
 	}
 	return 0;
@@ -288,6 +375,9 @@ static int tfrecord_read(void *state, uint64_t sample,
 	uint64_t length;
 
 	out->bytes = dataset_sample_bytes(r->d, sample);
+	out->number = UINT64_MAX;
+	if (r->gzip && r->io->null)
+		return 0;
 	example_of(&e, out->bytes);
 	if (pass(r, HEAD_BYTES, head, HEAD_BYTES, err))
 		return -1;
@@ -322,6 +412,8 @@ static int tfrecord_close(void *state, struct reel_error *err)
 		if (io_close(r->io, r->fd, err))
 			rc = -1;
 	}
+	inflate_close(&r->inflater);
+	free(r->plain);
 	free(r->buf);
 	free(r);
 	return rc;
@@ -329,22 +421,25 @@ static int tfrecord_close(void *state, struct reel_error *err)
 
 /* --- files of others ------------------------------------------------------ */
 
-/* The lengths of the records; the payload is what an Example of ours leaves. */
+/* The lengths of the records, of a gzip file too; the payload is what an Example of
+ * ours leaves. */
 static int tfrecord_inspect(const char *path, int64_t **sizes, uint32_t *n,
 			    uint32_t *room, struct reel_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint64_t at = 0, length;
+	gzFile f = gzopen(path, "rbe");
+	uint64_t at = 0, most, length;
+	uint8_t head[HEAD_BYTES];
 	struct example e;
 	struct stat st;
 	int rc = 0;
 
-	if (fd < 0 || fstat(fd, &st))
+	if (!f || stat(path, &st))
 		goto out;
-	while (!rc && pread(fd, &length, sizeof(length), (off_t)at) ==
-			      (ssize_t)sizeof(length)) {
+	most = (uint64_t)st.st_size * (gzdirect(f) ? 1 : INFLATE_MOST);
+	while (!rc && gzread(f, head, sizeof(head)) == sizeof(head)) {
+		memcpy(&length, head, sizeof(length));
 		length = le64toh(length);
-		if (length > (uint64_t)st.st_size - at)
+		if (at > most || length > most - at)
 			break;
 		example_of(&e, length);
 		rc = reel_array_reach(sizes, room, *n, sizeof(**sizes), err);
@@ -354,20 +449,23 @@ static int tfrecord_inspect(const char *path, int64_t **sizes, uint32_t *n,
 						  ? 2 * length - e.bytes
 						  : 0);
 		at += HEAD_BYTES + length + TAIL_BYTES;
+		if (gzseek(f, (z_off_t)at, SEEK_SET) < 0)
+			break;
 	}
 out:
-	if (fd >= 0)
-		close(fd);
+	if (f)
+		gzclose(f);
 	return rc;
 }
 
 const struct format format_tfrecord = {
 	.name = "tfrecord",
 	.suffix = "tfrecord",
-	.any_order = false,
+	.gzip = true,
 	.write = tfrecord_write,
 	.disk_bytes = tfrecord_disk_bytes,
 	.inspect = tfrecord_inspect,
+	.storage = gzip_storage,
 	.open = tfrecord_open,
 	.read = tfrecord_read,
 	.close = tfrecord_close,

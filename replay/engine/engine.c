@@ -19,6 +19,7 @@
 #include "schemas/syscall.h"
 #include "schemas/trace_format.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
@@ -412,7 +413,7 @@ static uint32_t next_root(const struct engine *e, const uint8_t *share,
 
 static void sleep_for_child(int64_t until_ns, const sigset_t *chld)
 {
-	int64_t left = until_ns - wait_now();
+	int64_t left = until_ns - reel_now_ns();
 	struct timespec ts = {0, 0};
 
 	if (left > WATCH_NS)
@@ -429,13 +430,13 @@ static void supervise_processes(const struct engine *e, uint8_t *share,
 	uint32_t n = e->plan->head->processes;
 	uint32_t i = next_root(e, share, order, 0);
 	struct progress_check w = {0};
-	int64_t watched = wait_now();
+	int64_t watched = reel_now_ns();
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	while (!h->stop && (i < n || any_alive(e, share))) {
-		int64_t now = wait_now(), next = INT64_MAX;
+		int64_t now = reel_now_ns(), next = INT64_MAX;
 
 		if (i < n) {
 			next = h->origin_ns +
@@ -498,7 +499,7 @@ static void set_origin(struct engine *e, const uint32_t *order,
 		       int64_t entry_ns)
 {
 	struct result_head *h = e->result.head;
-	int64_t now = wait_now(), first = 0;
+	int64_t now = reel_now_ns(), first = 0;
 
 	if (e->plan->head->processes)
 		first = e->plan->process[order[0]].start_ns;
@@ -556,14 +557,14 @@ static void wait_wall(const struct engine *e)
 	if (e->mode != REPLAY_AFAP && last && !e->result.head->stop &&
 	    e->plan->head->wall_ns > last)
 		wait_until(&e->clock, &e->result,
-			   wait_now() + e->plan->head->wall_ns - last);
-	e->result.head->end_ns = wait_now();
+			   reel_now_ns() + e->plan->head->wall_ns - last);
+	e->result.head->end_ns = reel_now_ns();
 }
 
 int engine_run(const struct engine_options *opt, const struct comm *comm,
 	       struct reel_error *err)
 {
-	int64_t entry_ns = wait_now(), bad;
+	int64_t entry_ns = reel_now_ns(), bad;
 	struct engine e = {0};
 	uint32_t *order = NULL;
 	uint8_t *share = NULL;

@@ -15,9 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "schemas/syscall.h"
+
+#include "lib/clock.h"
 
 #include "replay/engine/shared_state.h"
 
@@ -72,10 +75,10 @@ void wait_calibrate(struct wait_clock *clock, bool burn)
 		clock->processors = CPU_COUNT(&set);
 	wait_begin();
 	for (int i = 0; i < SAMPLES; i++) {
-		int64_t deadline = wait_now() + SAMPLE_NS;
+		int64_t deadline = reel_now_ns() + SAMPLE_NS;
 
 		sleep_until(deadline);
-		late[i] = wait_now() - deadline;
+		late[i] = reel_now_ns() - deadline;
 	}
 	qsort(late, SAMPLES, sizeof(late[0]), by_value);
 	clock->margin_ns = late[SAMPLES * 9 / 10];
@@ -97,8 +100,8 @@ static void spin_until(const struct wait_clock *clock, const struct result *res,
 	}
 	__atomic_fetch_add(spinning, 1, __ATOMIC_RELAXED);
 	/* Let a thread run that was preempted here during a call. */
-	while (wait_now() < deadline_ns) {
-		for (int i = 0; i < YIELD_LOOKS && wait_now() < deadline_ns;
+	while (reel_now_ns() < deadline_ns) {
+		for (int i = 0; i < YIELD_LOOKS && reel_now_ns() < deadline_ns;
 		     i++)
 			pause_cpu();
 		sched_yield();
@@ -109,7 +112,7 @@ static void spin_until(const struct wait_clock *clock, const struct result *res,
 void wait_until(const struct wait_clock *clock, const struct result *res,
 		int64_t deadline_ns)
 {
-	int64_t left = deadline_ns - wait_now();
+	int64_t left = deadline_ns - reel_now_ns();
 
 	/* In pieces, to notice a stop. */
 	while (left > clock->margin_ns && !clock->burn) {
@@ -120,7 +123,7 @@ void wait_until(const struct wait_clock *clock, const struct result *res,
 		sleep_until(until);
 		if (__atomic_load_n(&res->head->stop, __ATOMIC_RELAXED))
 			return;
-		left = deadline_ns - wait_now();
+		left = deadline_ns - reel_now_ns();
 	}
 	if (left > 0)
 		spin_until(clock, res, deadline_ns);
@@ -195,10 +198,10 @@ static bool lock_within(uint32_t *lock, int64_t most_ns)
 	if (__atomic_compare_exchange_n(lock, &free, 1, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED))
 		return true;
-	end_ns = wait_now() + most_ns;
+	end_ns = reel_now_ns() + most_ns;
 	/* 2: a thread waits. */
 	while (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE)) {
-		if (wait_now() >= end_ns)
+		if (reel_now_ns() >= end_ns)
 			return false;
 		futex_wait(lock, 2, LOCK_LOOK_NS);
 	}

@@ -8,18 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 struct result;
 struct result_stream;
-
-static inline int64_t wait_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 struct wait_clock {
 	int64_t margin_ns; /* 9 of 10 sleeps end late by at most this much */

@@ -19,6 +19,7 @@
 #include "schemas/syscall.h"
 
 #include "lib/calls.h"
+#include "lib/clock.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/buffers.h"
@@ -262,7 +263,7 @@ static void wait_edges(struct player *p, const struct plan_more *m)
 		wait_for(&p->engine->result, s, p->result, e->calls);
 	}
 	if (waited) {
-		int64_t now = wait_now();
+		int64_t now = reel_now_ns();
 
 		if (now > p->at_ns) {
 			p->result->waited_ns += now - p->at_ns;
@@ -293,7 +294,7 @@ static void wait_turn(struct player *p, const struct plan_record *r,
 		gap = m->after_ns;
 	}
 	p->at_ns += gap;
-	if (p->at_ns - wait_now() > 0)
+	if (p->at_ns - reel_now_ns() > 0)
 		wait_until(&e->clock, &e->result, p->at_ns);
 	if (m->edges && !(e->mode == REPLAY_THINK && first)) {
 		int64_t keep = p->at_ns;
@@ -359,13 +360,13 @@ static void play_call(struct player *p, const struct plan_record *r,
 	if (beneath_on(p) && !bad)
 		bad = beneath_enter(p, &s, &beneath);
 	buffers_before(p, &s, is_timed_read(r));
-	start = wait_now();
+	start = reel_now_ns();
 	note_lateness(p, start);
 	errno = bad;
 	if (call && !bad)
 		got = issue_call(p, &s, call);
 	err = errno;
-	end = wait_now();
+	end = reel_now_ns();
 	if (beneath_on(p))
 		beneath_leave(&beneath);
 	note_wait(p, r, m, end - start);

@@ -52,10 +52,13 @@ static int format_by_name(const char *path)
 
 	name = name ? name + 1 : path;
 	len = strlen(name);
+	if (len > 3 && !strcasecmp(name + len - 3, ".gz"))
+		len -= 3;
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
 		size_t n = strlen(suffixes[i].suffix);
 
-		if (len > n && !strcasecmp(name + len - n, suffixes[i].suffix))
+		if (len > n &&
+		    !strncasecmp(name + len - n, suffixes[i].suffix, n))
 			return suffixes[i].format;
 	}
 	return is_shard(name) ? WORKLOAD_TFRECORD : WORKLOAD_RAW;
@@ -161,6 +164,7 @@ int fit_files(struct fit *f)
 }
 
 #define INSPECT_MOST 1000000 /* samples whose sizes are looked at */
+#define SERIES_MOST 65536    /* those whose order is kept */
 
 /* --- samples -------------------------------------------------------------- */
 
@@ -171,9 +175,32 @@ static bool is_one_sample(int format)
 	       format == WORKLOAD_SAFETENSORS;
 }
 
+/* The sizes @value of the samples in their order, which is not kept: quantiles,
+ * and where they are @all and not too many the series itself. */
+static int set_sizes(struct fit *f, int64_t *value, uint32_t n, bool all)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	int64_t *series = NULL;
+
+	if (all && n <= SERIES_MOST) {
+		series = reel_alloc(n, sizeof(*value), f->err);
+		if (!series)
+			return -1;
+		memcpy(series, value, n * sizeof(*value));
+	}
+	if (quantiles_of(&d->sample_bytes, value, n, FIT_QUANTILES, f->err) ||
+	    d->sample_bytes.n < 2) {
+		free(series);
+		return d->sample_bytes.n ? 0 : -1;
+	}
+	d->series_bytes = series;
+	d->series_bytes_n = series ? n : 0;
+	return 0;
+}
+
 /* Sizes of the samples of the files themselves, as far as they can be read. */
 static int inspect_files(struct fit *f, const struct format *format,
-			 struct quantiles *sizes, uint64_t *samples)
+			 uint64_t *samples)
 {
 	int64_t *value = NULL;
 	uint32_t n = 0, room = 0;
@@ -186,7 +213,7 @@ static int inspect_files(struct fit *f, const struct format *format,
 	/* Files that were not looked at are taken to hold as many. */
 	*samples = looked ? (uint64_t)n * f->files / looked : 0;
 	if (!rc && n)
-		rc = quantiles_of(sizes, value, n, FIT_QUANTILES, f->err);
+		rc = set_sizes(f, value, n, looked == f->files);
 	free(value);
 	return rc;
 }
@@ -209,13 +236,12 @@ static int sizes_of_files(struct fit *f, const struct format *format,
 					     : size) /
 			   samples;
 	}
-	rc = quantiles_of(&f->w->dataset.sample_bytes, value, f->files,
-			  FIT_QUANTILES, f->err);
+	rc = set_sizes(f, value, f->files, samples == 1);
 	free(value);
 	return rc;
 }
 
-int fit_samples(struct fit *f)
+static int samples_of_files(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
 	const struct format *format = format_of(d->format);
@@ -231,8 +257,7 @@ int fit_samples(struct fit *f)
 				  "sizes of the files without the format's own "
 				  "bytes");
 	}
-	if (format && format->inspect &&
-	    inspect_files(f, format, &d->sample_bytes, &samples))
+	if (format && format->inspect && inspect_files(f, format, &samples))
 		return -1;
 	if (samples) {
 		d->samples_per_file = (int64_t)(samples / f->files);
@@ -254,4 +279,9 @@ int fit_samples(struct fit *f)
 			  "sample") ||
 	       fit_reason(f, "dataset.sample_bytes", 0.2,
 			  "sizes of the files by samples_per_file");
+}
+
+int fit_samples(struct fit *f)
+{
+	return samples_of_files(f) || fit_chain(f) ? -1 : 0;
 }

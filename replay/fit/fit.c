@@ -73,8 +73,8 @@ int workload_fit(struct workload *w, struct reel_store *st,
 {
 	struct fit f = {.st = st, .w = w, .err = err};
 	int rc = fit_name(&f) || fit_files(&f) || fit_visits(&f) ||
-		 fit_steps(&f) || fit_samples(&f) || fit_pipeline(&f) ||
-		 fit_compute(&f) || fit_checkpoints(&f);
+		 fit_steps(&f) || fit_samples(&f) || fit_compression(&f) ||
+		 fit_pipeline(&f) || fit_compute(&f) || fit_checkpoints(&f);
 
 	fit_fini(&f);
 	return rc ? -1 : 0;

@@ -21,8 +21,9 @@ struct fit_file {
 
 /* A file that was opened and read: one visit of a reader. */
 struct fit_visit {
-	int64_t process_id, thread_id, start_ns, bytes;
-	uint32_t file; /* index of the file */
+	int64_t process_id, thread_id, bytes;
+	int64_t start_ns, end_ns; /* of its first and last read */
+	uint32_t file;		  /* index of the file */
 	uint32_t epoch;
 };
 
@@ -43,12 +44,21 @@ struct fit {
 int fit_reason(struct fit *f, const char *key, double confidence,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* One integer of a query; @otherwise when there is none. 0 or -1. */
+int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out);
+
 /* Each fills its keys of f->w. 0, or -1 with f->err. */
 int fit_files(struct fit *f);
 int fit_visits(struct fit *f);
 int fit_steps(struct fit *f);
 int fit_samples(struct fit *f);
+int fit_chain(struct fit *f); /* of fit_samples() */
+int fit_compression(struct fit *f);
 int fit_pipeline(struct fit *f);
+int fit_readers(struct fit *f);
+int fit_prefetch(struct fit *f);
+int fit_open_files(struct fit *f);
+int fit_times(struct fit *f);
 int fit_compute(struct fit *f);
 int fit_checkpoints(struct fit *f);
 

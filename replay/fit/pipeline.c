@@ -6,7 +6,6 @@
 
 #include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 #include "lib/store/store.h"
 #include "lib/store/view.h"
 
@@ -28,6 +27,7 @@ static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
 	to->process_id = reel_view_exact(v, "process_id");
 	to->thread_id = reel_view_exact(v, "thread_id");
 	to->start_ns = reel_view_exact(v, "start_ns");
+	to->end_ns = reel_view_exact(v, "end_ns");
 	to->bytes = reel_view_int(v, "bytes");
 	to->file = file;
 	return 0;
@@ -46,7 +46,8 @@ int fit_visits(struct fit *f)
 
 	if (!reel_view_open(&v, f->st,
 			    "SELECT process_id, thread_id, min(start_ns) AS "
-			    "start_ns, sum(bytes) AS bytes, path FROM v_event "
+			    "start_ns, max(start_ns + dur_ns) AS end_ns, "
+			    "sum(bytes) AS bytes, path FROM v_event "
 			    "WHERE class = 'data' AND call_group = 'read' AND "
 			    "bytes > 0 GROUP BY process_id, open_id, path "
 			    "ORDER BY 3",
@@ -198,89 +199,7 @@ static int fit_batch(struct fit *f)
 			  (long long)samples, (long long)steps);
 }
 
-/* --- readers -------------------------------------------------------------- */
-
-/* Threads that read the data set beside the one that reads most. */
-static int fit_threads(struct fit *f)
-{
-	struct workload_pipeline *p = &f->w->pipeline;
-	struct reel_intmap seen = {0};
-	int64_t n = 0;
-	int rc = 0;
-
-	for (uint32_t i = 0; !rc && i < f->visits; i++) {
-		uint64_t thread = (uint64_t)f->visit[i].thread_id;
-		uint32_t index = reel_intmap_get(&seen, thread, f->err);
-
-		if (index == REEL_NO_INDEX)
-			rc = -1;
-		else if (index >= n)
-			n = (int64_t)index + 1;
-	}
-	reel_intmap_fini(&seen);
-	if (rc)
-		return -1;
-	n /= f->ranks ? f->ranks : 1;
-	p->unit = WORKLOAD_THREAD;
-	p->readers = n > 1 ? n : 0;
-	return fit_reason(f, "pipeline.readers", 0.6,
-			  "%lld threads of a rank read data files",
-			  (long long)n);
-}
-
-static int fit_readers(struct fit *f)
-{
-	struct workload_pipeline *p = &f->w->pipeline;
-	int64_t workers;
-	bool has;
-
-	if (reel_store_int(f->st,
-			   "SELECT max(max_workers) FROM "
-			   "v_loader_workers",
-			   &workers, &has, f->err))
-		return -1;
-	if (!has || !workers)
-		return fit_threads(f);
-	p->unit = WORKLOAD_PROCESS;
-	p->readers = workers;
-	return fit_reason(f, "pipeline.readers", 0.95,
-			  "worker processes of a rank at the same time");
-}
-
-/* Batches that were ready and not taken, at most: the readers were that far ahead
- * of the steps. */
-static int fit_prefetch(struct fit *f)
-{
-	struct workload_pipeline *p = &f->w->pipeline;
-	int64_t ahead = 0, ready = 0;
-	struct reel_view v;
-
-	if (!p->readers || p->unit != WORKLOAD_PROCESS)
-		return fit_reason(f, "pipeline.prefetch", 0,
-				  "no worker marks its batches");
-	if (!reel_view_open(&v, f->st,
-			    "SELECT start_ns AS ns, 1 AS change FROM v_span "
-			    "WHERE name = 'preprocess' UNION ALL SELECT "
-			    "start_ns + dur_ns, -1 FROM v_span WHERE name = "
-			    "'fetch' ORDER BY 1",
-			    f->err))
-		while (reel_view_next(&v)) {
-			ready += reel_view_exact(&v, "change");
-			if (ready < 0)
-				ready = 0;
-			if (ready > ahead)
-				ahead = ready;
-		}
-	if (reel_view_close(&v))
-		return -1;
-	ahead /= f->ranks ? f->ranks : 1;
-	p->prefetch = (ahead + p->readers - 1) / p->readers;
-	if (p->prefetch < 1)
-		p->prefetch = 1;
-	return fit_reason(f, "pipeline.prefetch", 0.7,
-			  "at most %lld batches were begun and not taken",
-			  (long long)ahead);
-}
+/* --- preprocessing -------------------------------------------------------- */
 
 /* Time of a batch in a worker that is no I/O, by its samples. */
 static int fit_preprocess(struct fit *f)
@@ -316,6 +235,7 @@ static int fit_preprocess(struct fit *f)
 	free(value);
 	if (rc)
 		return -1;
+	f->w->preprocess.on = n ? WORKLOAD_CPU : WORKLOAD_SLEEP;
 	return n ? fit_reason(f, "preprocess.sample_ns", 0.7,
 			      "time of %u batches in their workers without "
 			      "their calls",
@@ -329,5 +249,6 @@ int fit_pipeline(struct fit *f)
 	f->w->synchronise.kind =
 		f->ranks > 1 ? WORKLOAD_ALLREDUCE : WORKLOAD_ALONE;
 	return fit_order(f) || fit_batch(f) || fit_readers(f) ||
-	       fit_prefetch(f) || fit_preprocess(f);
+	       fit_prefetch(f) || fit_open_files(f) || fit_preprocess(f) ||
+	       fit_times(f);
 }

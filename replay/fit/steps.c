@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Epochs, steps, their computation, and checkpoints. */
+/* Epochs, steps and their computation. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,7 @@
 
 #define SERIES_MOST 4096 /* steps whose order is kept */
 
-/* One integer of a query; @otherwise when there is none. */
-static int ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out)
+int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out)
 {
 	bool has;
 
@@ -32,17 +31,17 @@ int fit_steps(struct fit *f)
 	struct workload *w = f->w;
 	int64_t steps;
 
-	if (ask(f, "SELECT count(*) FROM v_rank", 0, &f->ranks) ||
-	    ask(f, "SELECT min(rank) FROM v_rank WHERE steps > 0", 0,
-		&f->first_rank) ||
-	    ask(f,
-		"SELECT count(*) FROM v_step WHERE rank = "
-		"(SELECT min(rank) FROM v_rank WHERE steps > 0)",
-		0, &steps) ||
-	    ask(f,
-		"SELECT count(*) FROM v_epoch WHERE steps > 0 AND rank = "
-		"(SELECT min(rank) FROM v_rank WHERE steps > 0)",
-		0, &f->epochs))
+	if (fit_ask(f, "SELECT count(*) FROM v_rank", 0, &f->ranks) ||
+	    fit_ask(f, "SELECT min(rank) FROM v_rank WHERE steps > 0", 0,
+		    &f->first_rank) ||
+	    fit_ask(f,
+		    "SELECT count(*) FROM v_step WHERE rank = "
+		    "(SELECT min(rank) FROM v_rank WHERE steps > 0)",
+		    0, &steps) ||
+	    fit_ask(f,
+		    "SELECT count(*) FROM v_epoch WHERE steps > 0 AND rank = "
+		    "(SELECT min(rank) FROM v_rank WHERE steps > 0)",
+		    0, &f->epochs))
 		return -1;
 	f->steps = steps;
 	if (!f->epochs && f->visits)
@@ -64,6 +63,33 @@ int fit_steps(struct fit *f)
 }
 
 /* --- computation ---------------------------------------------------------- */
+
+/* Steps that keep a processor busy do so in the benchmark, too: its readers then have
+ * as few processors as those of the job. An accelerator does not. */
+static int fit_where(struct fit *f)
+{
+	int64_t percent, kernels;
+
+	if (fit_ask(f,
+		    "SELECT CAST(100.0 * json_extract(job_json, "
+		    "'$.processor.job_ns') / json_extract(job_json, "
+		    "'$.wall_ns') "
+		    "AS INTEGER) FROM run",
+		    -1, &percent) ||
+	    fit_ask(f, "SELECT count(*) FROM v_span WHERE name = 'kernel'", 0,
+		    &kernels))
+		return -1;
+	f->w->compute.on = !kernels && percent >= 50 * (f->ranks ? f->ranks : 1)
+				   ? WORKLOAD_CPU
+				   : WORKLOAD_SLEEP;
+	if (percent < 0)
+		return fit_reason(f, "compute.on", 0.3,
+				  "the processor time of the job is not known");
+	return fit_reason(f, "compute.on", 0.7,
+			  "the job used %lld %% of a processor, %s",
+			  (long long)percent,
+			  kernels ? "and an accelerator" : "no accelerator");
+}
 
 int fit_compute(struct fit *f)
 {
@@ -88,7 +114,8 @@ int fit_compute(struct fit *f)
 	}
 	if (reel_view_close(&v) || rc)
 		goto fail;
-	c->on = WORKLOAD_SLEEP;
+	if (fit_where(f))
+		goto fail;
 	if (!n) {
 		free(value);
 		return fit_reason(f, "compute.step_ns", 0,
@@ -107,90 +134,4 @@ int fit_compute(struct fit *f)
 fail:
 	free(value);
 	return -1;
-}
-
-/* --- checkpoints ---------------------------------------------------------- */
-
-/* Steps between two checkpoints: their number, when they are evenly spread. */
-static int fit_interval(struct fit *f, int64_t saves)
-{
-	struct workload_checkpoint *c = &f->w->checkpoint;
-
-	if (f->epochs > 1 && saves == f->epochs) {
-		c->every_epochs = 1;
-		return fit_reason(f, "checkpoint.every_epochs", 0.8,
-				  "as many saves as epochs");
-	}
-	c->every_steps = f->steps / (saves ? saves : 1);
-	if (c->every_steps < 1)
-		c->every_steps = 1;
-	return fit_reason(f, "checkpoint.every_steps", 0.6,
-			  "%lld saves in %lld steps", (long long)saves,
-			  (long long)f->steps);
-}
-
-static int add_checkpoint_file(struct fit *f, struct reel_view *v,
-			       int64_t saves)
-{
-	struct workload_checkpoint *c = &f->w->checkpoint;
-	int64_t writes = reel_view_int(v, "writes");
-	int64_t bytes = reel_view_int(v, "write_bytes");
-	struct workload_checkpoint_file *file;
-
-	if (reel_grow(&c->files, c->files_n + 1, sizeof(*c->files), f->err))
-		return -1;
-	file = &c->files[c->files_n++];
-	memset(file, 0, sizeof(*file));
-	file->owner = WORKLOAD_ROOT;
-	file->count = 1;
-	file->bytes = bytes / saves;
-	file->fsync = reel_view_int(v, "syncs") > 0;
-	file->rename = reel_view_int(v, "renames") > 0;
-	if (writes <= saves)
-		return 0;
-	file->write_bytes.value = reel_alloc(1, sizeof(int64_t), f->err);
-	if (!file->write_bytes.value)
-		return -1;
-	file->write_bytes.n = 1;
-	file->write_bytes.value[0] = bytes / writes > 0 ? bytes / writes : 1;
-	return 0;
-}
-
-/* A name that is written again and again is one file of each checkpoint; names
- * that differ are files of different ones, and their means stand for all. */
-int fit_checkpoints(struct fit *f)
-{
-	int64_t saves, names;
-	struct reel_view v;
-	int rc = 0;
-
-	if (ask(f, "SELECT count(*) FROM v_span WHERE name = 'checkpoint'", 0,
-		&saves) ||
-	    ask(f,
-		"SELECT count(*) FROM v_file WHERE class = 'checkpoint' AND "
-		"write_bytes > 0",
-		0, &names))
-		return -1;
-	if (!names)
-		return fit_reason(f, "checkpoint", 0.9,
-				  "no checkpoint was written");
-	if (!saves)
-		saves = names;
-	if (!reel_view_open(
-		    &v, f->st,
-		    "SELECT sum(write_bytes) AS write_bytes, sum(writes) AS "
-		    "writes, (SELECT count(*) FROM v_event WHERE class = "
-		    "'checkpoint' AND call_group = 'sync') AS syncs, (SELECT "
-		    "count(*) FROM v_event WHERE class = 'checkpoint' AND call "
-		    "LIKE 'rename%') AS renames FROM v_file WHERE class = "
-		    "'checkpoint' AND write_bytes > 0",
-		    f->err) &&
-	    reel_view_next(&v))
-		rc = add_checkpoint_file(f, &v, saves);
-	if (reel_view_close(&v) || rc)
-		return -1;
-	return fit_interval(f, saves) ||
-	       fit_reason(f, "checkpoint.files", names == 1 ? 0.9 : 0.5,
-			  "%lld files were written in %lld saves",
-			  (long long)names, (long long)saves);
 }

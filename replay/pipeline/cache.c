@@ -48,8 +48,9 @@ static int prepare_part(const struct workload *w, enum dataset_part part,
 	int rc = 0;
 
 	dataset_init(&d, w, part);
-	for (uint64_t i = (uint64_t)comm->rank; !rc && i < d.files;
-	     i += (uint64_t)comm->size) {
+	/* Each host has a page cache, and may read any file. */
+	for (uint64_t i = (uint64_t)comm->host_rank; !rc && i < d.files;
+	     i += (uint64_t)comm->host_size) {
 		reel_buf_reset(&path);
 		rc = reel_buf_printf(&path, err, "%s/", folder) ||
 		     dataset_path(&d, i, &path, err) ||

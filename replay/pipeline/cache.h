@@ -7,8 +7,8 @@ struct comm;
 struct reel_error;
 struct workload;
 
-/* Bring the data set in @folder into the state of @w->cache, each rank its share of
- * the files. Collective. 0, or -1 with @err. */
+/* Bring the data set in @folder into the state of @w->cache, the ranks of
+ * each host share its files. Collective. 0, or -1 with @err. */
 int cache_prepare(const struct workload *w, const char *folder,
 		  const struct comm *comm, struct reel_error *err);
 

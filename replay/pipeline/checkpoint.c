@@ -11,160 +11,313 @@
 #include <unistd.h>
 
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 
 #include "replay/comm/comm.h"
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
+#include "replay/pipeline/checkpoint_files.h"
+#include "replay/pipeline/checkpoint_layout.h"
 #include "replay/pipeline/run.h"
+#include "replay/pipeline/stop.h"
 #include "replay/pipeline/work.h"
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
-#define PIECE (16u << 20) /* of the memory that writes come from */
-
 struct checkpoints {
 	const struct workload_checkpoint *is;
 	const struct comm *comm;
+	struct run_result *result; /* of the run in progress */
 	bool cold;    /* empty the page cache of them before they are read */
 	struct io io; /* root: the folder of the checkpoints */
 	uint64_t written;
 	uint64_t random;
-	uint8_t *piece;
+	struct checkpoint_source source;
+	struct checkpoint_files list;
 };
+
+static int make_piece(struct checkpoints *c, struct reel_error *err)
+{
+	c->source.io = &c->io;
+	c->source.piece = reel_alloc(CHECKPOINT_PIECE, 1, err);
+	if (!c->source.piece)
+		return -1;
+	for (size_t i = 0; i < CHECKPOINT_PIECE; i += sizeof(uint64_t)) {
+		uint64_t word = random_next(&c->random);
+
+		memcpy(c->source.piece + i, &word, sizeof(word));
+	}
+	return 0;
+}
+
+static void free_checkpoints(struct checkpoints *c)
+{
+	checkpoint_files_fini(&c->list);
+	free(c->source.piece);
+	free(c);
+}
 
 int checkpoints_new(struct checkpoints **out, const struct workload *w,
 		    const char *folder, bool null, const struct comm *comm,
-		    struct reel_error *err)
+		    struct run_result *result, struct reel_error *err)
 {
 	struct checkpoints *c = reel_alloc(1, sizeof(*c), err);
+	bool any = w->checkpoint.files_n || w->checkpoint.transformer.layers;
 
 	if (!c)
 		return -1;
 	c->is = &w->checkpoint;
 	c->comm = comm;
+	c->result = result;
 	c->cold = w->cache == WORKLOAD_COLD;
 	c->io.root = folder;
 	c->io.null = null;
-	c->piece = c->is->files_n ? reel_alloc(PIECE, 1, err) : NULL;
-	if (c->is->files_n && !c->piece)
-		goto fail;
-	if (c->is->files_n && !null && mkdir(folder, 0777) && errno != EEXIST) {
-		reel_fail(err, REEL_E_IO, "cannot make '%s': %s", folder,
-			  strerror(errno));
-		goto fail;
-	}
-	for (size_t i = 0; c->piece && i < PIECE; i += sizeof(uint64_t)) {
-		uint64_t word = random_next(&c->random);
-
-		memcpy(c->piece + i, &word, sizeof(word));
-	}
 	*out = c;
+	if (checkpoint_files_of(&c->list, c->is, comm, err) ||
+	    (any && make_piece(c, err)))
+		return -1;
+	if (any && !null && mkdir(folder, 0777) && errno != EEXIST)
+		return reel_fail(err, REEL_E_IO, "cannot make '%s': %s", folder,
+				 strerror(errno));
 	return 0;
-fail:
-	free(c->piece);
-	free(c);
-	return -1;
 }
 
-/* Is file @f written by this rank, and how much of it? */
-static bool mine(const struct checkpoints *c,
-		 const struct workload_checkpoint_file *f, int64_t *bytes)
+/* --- names ---------------------------------------------------------------- */
+
+/* The first file of TensorFlow has its usual name, others say whose they are. */
+static void tensorflow_prefix(const struct checkpoints *c,
+			      const struct checkpoint_file *f, int64_t copy,
+			      const char *word, char *out, size_t room)
 {
-	*bytes = f->bytes;
-	if (f->owner == WORKLOAD_SHARD)
-		*bytes = f->bytes / c->comm->size;
-	return f->owner != WORKLOAD_ROOT || c->comm->rank == 0;
+	if (!c->comm->rank && !f->number && !copy)
+		snprintf(out, room, "%s", word);
+	else
+		snprintf(out, room, "%s_rank_%05d_%u_%lld", word, c->comm->rank,
+			 f->number, (long long)copy);
 }
 
-static void name_of(const struct checkpoints *c, uint64_t number, uint32_t file,
-		    int64_t copy, const char *suffix, char *out, size_t room)
+static void name_of(const struct checkpoints *c, uint64_t number,
+		    const struct checkpoint_file *f, int64_t copy, char *out,
+		    size_t room)
 {
-	snprintf(out, room, "checkpoint_%06llu_rank_%05d_%u_%lld.bin%s",
-		 (unsigned long long)number, c->comm->rank, file,
-		 (long long)copy, suffix);
+	char prefix[64];
+
+	if (!f->as) {
+		snprintf(out, room, "global_step%llu/%s",
+			 (unsigned long long)number, f->name);
+	} else if (f->layout == WORKLOAD_TENSORFLOW) {
+		tensorflow_prefix(c, f, copy, "ckpt", prefix, sizeof(prefix));
+		snprintf(out, room, "%s-%llu", prefix,
+			 (unsigned long long)number + 1);
+	} else {
+		snprintf(out, room, "checkpoint_%06llu_rank_%05d_%u_%lld.%s",
+			 (unsigned long long)number, c->comm->rank, f->number,
+			 (long long)copy,
+			 f->layout == WORKLOAD_TORCH ? "pt" : "bin");
+	}
 }
 
-static int write_file(struct checkpoints *c, uint32_t i, int64_t copy,
-		      int64_t bytes, struct reel_error *err)
+/* The names of the files on storage that @path stands for; false behind the last. */
+static bool stored_name(const struct checkpoint_file *f, const char *path,
+			int i, char *out, size_t room)
 {
-	const struct workload_checkpoint_file *f = &c->is->files[i];
-	char path[96], final[96];
-	int fd, rc = 0;
+	static const char *const suffix[] = {".index", ".data-00000-of-00001"};
+	bool two = f->layout == WORKLOAD_TENSORFLOW;
 
-	name_of(c, c->written, i, copy, "", final, sizeof(final));
-	name_of(c, c->written, i, copy, f->rename ? ".part" : "", path,
-		sizeof(path));
-	fd = io_create(&c->io, path, err);
+	snprintf(out, room, "%s%s", path, two && i < 2 ? suffix[i] : "");
+	return i < (two ? 2 : 1);
+}
+
+/* --- writing -------------------------------------------------------------- */
+
+static int write_plain(struct checkpoints *c, const struct checkpoint_file *f,
+		       const char *path, struct reel_error *err)
+{
+	const struct quantiles *q = &f->as->write_bytes;
+	int64_t bytes = f->bytes;
+	int fd = io_create(&c->io, path, err), rc = 0;
+
 	if (fd < 0)
 		return -1;
 	while (bytes && !rc) {
-		int64_t n = f->write_bytes.n
-				    ? quantiles_at(&f->write_bytes,
-						   random_share(&c->random))
-				    : PIECE;
+		int64_t n = q->n ? quantiles_at(q, random_share(&c->random))
+				 : bytes;
 
-		if (n > bytes)
-			n = bytes;
-		if (n > PIECE)
-			n = PIECE;
-		rc = io_write_all(&c->io, fd, c->piece, (size_t)n, err);
+		n = n < bytes ? n : bytes;
+		rc = io_write_repeated(&c->io, fd, NULL, 0, c->source.piece,
+				       CHECKPOINT_PIECE, (uint64_t)n, err);
 		bytes -= n;
+		if (!rc && bytes && stop_signal())
+			rc = 1;
 	}
 	if (!rc && f->fsync)
 		rc = io_fsync(&c->io, fd, err);
 	if (io_close(&c->io, fd, err))
 		rc = -1;
+	return rc;
+}
+
+/* Rank 0 names the last checkpoint, as DeepSpeed does in "latest". */
+static int write_latest(struct checkpoints *c, struct reel_error *err)
+{
+	char tag[64];
+	int n = snprintf(tag, sizeof(tag), "global_step%llu",
+			 (unsigned long long)c->written);
+	int fd = io_create(&c->io, "latest", err), rc;
+
+	if (fd < 0)
+		return -1;
+	rc = io_write_all(&c->io, fd, tag, (size_t)n, err);
+	return io_close(&c->io, fd, err) || rc ? -1 : 0;
+}
+
+/* The state names the oldest one until that is removed. */
+static int write_state(struct checkpoints *c, const struct checkpoint_file *f,
+		       int64_t copy, bool removed, struct reel_error *err)
+{
+	uint64_t keep = (uint64_t)c->is->keep, last = c->written + 1, first = 1;
+	char path[64], prefix[72];
+
+	if (keep && last > keep)
+		first = last - keep + removed;
+	tensorflow_prefix(c, f, copy, "checkpoint", path, sizeof(path));
+	tensorflow_prefix(c, f, copy, "ckpt", prefix, sizeof(path));
+	strcat(prefix, "-");
+	return tensorflow_write_state(&c->source, path, prefix, first, last,
+				      err);
+}
+
+static int write_last_state(struct checkpoints *c, uint64_t number,
+			    const struct checkpoint_file *f, int64_t copy,
+			    struct reel_error *err)
+{
+	return f->layout == WORKLOAD_TENSORFLOW
+		       ? write_state(c, f, copy, true, err)
+		       : 0;
+}
+
+/* A file under its final name is whole: what a failure or a signal left of it is
+ * removed. 0, 1 (a signal), or -1. */
+static int write_one(struct checkpoints *c, uint64_t number,
+		     const struct checkpoint_file *f, int64_t copy,
+		     struct reel_error *err)
+{
+	char final[CHECKPOINT_PATH], path[CHECKPOINT_PATH];
+	struct reel_error ignored = {0};
+	int rc;
+
+	name_of(c, number, f, copy, final, sizeof(final));
+	c->source.saves = number + 1;
+	snprintf(path, sizeof(path), "%.150s%s", final,
+		 f->rename ? ".part" : "");
+	if (f->layout == WORKLOAD_TENSORFLOW) {
+		rc = tensorflow_write(&c->source, path, f->tensor, f->tensors,
+				      f->fsync, err);
+		return rc ? rc : write_state(c, f, copy, false, err);
+	}
+	rc = f->layout == WORKLOAD_TORCH
+		     ? torch_write(&c->source, path, f->tensor, f->tensors,
+				   f->fsync, err)
+		     : write_plain(c, f, path, err);
 	if (!rc && f->rename)
 		rc = io_rename(&c->io, path, final, err);
+	if (rc)
+		io_unlink(&c->io, path, &ignored);
 	return rc;
 }
 
 /* Do @what for each file of checkpoint @number of this rank. */
 static int each_file(struct checkpoints *c, uint64_t number,
-		     int (*what)(struct checkpoints *, uint64_t, uint32_t,
-				 int64_t, int64_t, struct reel_error *),
+		     int (*what)(struct checkpoints *, uint64_t,
+				 const struct checkpoint_file *, int64_t,
+				 struct reel_error *),
 		     struct reel_error *err)
 {
-	for (uint32_t i = 0; i < c->is->files_n; i++) {
-		int64_t bytes;
+	for (uint32_t i = 0; i < c->list.n; i++)
+		for (int64_t copy = 0; copy < c->list.file[i].copies; copy++) {
+			int rc = what(c, number, &c->list.file[i], copy, err);
 
-		if (!mine(c, &c->is->files[i], &bytes))
-			continue;
-		for (int64_t copy = 0; copy < c->is->files[i].count; copy++)
-			if (what(c, number, i, copy, bytes, err))
-				return -1;
-	}
+			if (rc)
+				return rc;
+		}
 	return 0;
 }
 
-static int write_one(struct checkpoints *c, uint64_t number, uint32_t i,
-		     int64_t copy, int64_t bytes, struct reel_error *err)
+static int remove_one(struct checkpoints *c, uint64_t number,
+		      const struct checkpoint_file *f, int64_t copy,
+		      struct reel_error *err)
 {
-	return write_file(c, i, copy, bytes, err);
+	char path[CHECKPOINT_PATH], name[CHECKPOINT_PATH + 32];
+
+	name_of(c, number, f, copy, path, sizeof(path));
+	for (int i = 0; stored_name(f, path, i, name, sizeof(name)); i++)
+		if (io_unlink(&c->io, name, err))
+			return -1;
+	return 0;
 }
 
-static int remove_one(struct checkpoints *c, uint64_t number, uint32_t i,
-		      int64_t copy, int64_t bytes, struct reel_error *err)
+static int folder_call(struct checkpoints *c, uint64_t number,
+		       int (*call)(struct io *, const char *,
+				   struct reel_error *),
+		       struct reel_error *err)
 {
-	char path[96];
+	char path[64];
 
-	name_of(c, number, i, copy, "", path, sizeof(path));
-	return io_unlink(&c->io, path, err);
+	snprintf(path, sizeof(path), "global_step%llu",
+		 (unsigned long long)number);
+	return c->is->transformer.layers ? call(&c->io, path, err) : 0;
 }
 
-static int read_one(struct checkpoints *c, uint64_t number, uint32_t i,
-		    int64_t copy, int64_t bytes, struct reel_error *err)
+static int remove_old(struct checkpoints *c, struct reel_error *err)
 {
-	char path[96];
-	int fd, rc = 0;
+	uint64_t keep = (uint64_t)c->is->keep, old = c->written - keep;
 
-	name_of(c, number, i, copy, "", path, sizeof(path));
-	fd = io_open(&c->io, path, false, err);
+	if (!keep || c->written < keep)
+		return 0;
+	return each_file(c, old, remove_one, err) ||
+			       folder_call(c, old, io_rmdir, err)
+		       ? -1
+		       : 0;
+}
+
+int checkpoints_write(struct checkpoints *c, struct reel_error *err)
+{
+	int rc = 0;
+
+	c->io.log = c->result->io.log;
+	if (!c->io.null) {
+		rc = folder_call(c, c->written, io_mkdir, err);
+		if (!rc)
+			rc = each_file(c, c->written, write_one, err);
+		if (!rc && c->is->transformer.layers && !c->comm->rank)
+			rc = write_latest(c, err);
+		if (!rc)
+			rc = remove_old(c, err);
+		if (!rc)
+			rc = each_file(c, c->written, write_last_state, err);
+	}
+	if (rc > 0) {
+		c->result->stopped = true;
+		return 0;
+	}
+	c->written += !rc;
+	return rc;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+static int read_plain(struct checkpoints *c, const struct checkpoint_file *f,
+		      const char *path, struct reel_error *err)
+{
+	int64_t bytes = f->bytes;
+	int fd = io_open(&c->io, path, false, err), rc = 0;
+
 	if (fd < 0)
 		return -1;
 	while (bytes > 0 && !rc) {
-		size_t n = bytes < PIECE ? (size_t)bytes : PIECE;
-		ssize_t got = io_read(&c->io, fd, c->piece, n, err);
+		size_t n = bytes < CHECKPOINT_PIECE ? (size_t)bytes
+						    : CHECKPOINT_PIECE;
+		ssize_t got = io_read(&c->io, fd, c->source.piece, n, err);
 
 		if (got < 0)
 			rc = -1;
@@ -180,30 +333,34 @@ static int read_one(struct checkpoints *c, uint64_t number, uint32_t i,
 	return rc;
 }
 
-int checkpoints_write(struct checkpoints *c, struct io *io,
-		      struct reel_error *err)
+static int read_one(struct checkpoints *c, uint64_t number,
+		    const struct checkpoint_file *f, int64_t copy,
+		    struct reel_error *err)
 {
-	if (each_file(c, c->written, write_one, err))
-		return -1;
-	c->written++;
-	if (c->is->keep && c->written > (uint64_t)c->is->keep)
-		return each_file(c, c->written - 1 - (uint64_t)c->is->keep,
-				 remove_one, err);
-	return 0;
+	char path[CHECKPOINT_PATH];
+
+	name_of(c, number, f, copy, path, sizeof(path));
+	c->source.saves = number + 1;
+	if (stop_signal())
+		return 1;
+	return f->layout == WORKLOAD_TORCH
+		       ? torch_read(&c->source, path, f->tensor, f->tensors,
+				    err)
+	       : f->layout == WORKLOAD_TENSORFLOW
+		       ? tensorflow_read(&c->source, path, f->tensor,
+					 f->tensors, err)
+		       : read_plain(c, f, path, err);
 }
 
 /* Pages that are not written yet cannot be dropped: they are written first. No part
  * of the benchmark: the calls are not counted. */
-static int drop_one(struct checkpoints *c, uint64_t number, uint32_t i,
-		    int64_t copy, int64_t bytes, struct reel_error *err)
+static int drop_name(struct checkpoints *c, const char *name,
+		     struct reel_error *err)
 {
 	struct reel_buf path = REEL_BUF_INIT;
-	char name[96];
-	int fd, rc;
+	int rc = reel_buf_printf(&path, err, "%s/%s", c->io.root, name);
+	int fd = rc ? -1 : open(reel_buf_text(&path), O_RDONLY | O_CLOEXEC);
 
-	name_of(c, number, i, copy, "", name, sizeof(name));
-	rc = reel_buf_printf(&path, err, "%s/%s", c->io.root, name);
-	fd = rc ? -1 : open(reel_buf_text(&path), O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		fdatasync(fd);
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -211,6 +368,19 @@ static int drop_one(struct checkpoints *c, uint64_t number, uint32_t i,
 	}
 	reel_buf_fini(&path);
 	return rc;
+}
+
+static int drop_one(struct checkpoints *c, uint64_t number,
+		    const struct checkpoint_file *f, int64_t copy,
+		    struct reel_error *err)
+{
+	char path[CHECKPOINT_PATH], name[CHECKPOINT_PATH + 32];
+
+	name_of(c, number, f, copy, path, sizeof(path));
+	for (int i = 0; stored_name(f, path, i, name, sizeof(name)); i++)
+		if (drop_name(c, name, err))
+			return -1;
+	return 0;
 }
 
 /* Each rank drops all files of its own; then no rank reads what another one holds
@@ -225,36 +395,64 @@ static int drop_pages(struct checkpoints *c, struct reel_error *err)
 	return comm_agree(c->comm, rc, err);
 }
 
-int checkpoints_alone(struct checkpoints *c, struct run_result *result,
-		      struct reel_error *err)
+/* Did a signal reach any rank? Then all end here. */
+static bool all_stop(struct checkpoints *c)
 {
-	int64_t start = work_now_ns(), written;
+	int64_t stop = stop_signal() != 0;
 
-	for (int64_t i = 0; i < c->is->writes; i++) {
-		if (i)
-			work_spend(c->is->pause_ns, WORKLOAD_SLEEP);
-		if (checkpoints_write(c, &result->io, err))
-			return -1;
+	c->comm->allreduce(&stop, 1, COMM_MAX);
+	c->result->stopped = c->result->stopped || stop;
+	return stop;
+}
+
+static int read_all(struct checkpoints *c, struct reel_error *err)
+{
+	uint64_t last = c->written, first = last - (uint64_t)c->is->reads;
+
+	for (uint64_t i = first; i < last && !c->io.null; i++) {
+		int rc = each_file(c, i, read_one, err);
+
+		if (rc > 0)
+			c->result->stopped = true;
+		if (rc)
+			return rc < 0 ? -1 : 0;
 	}
-	written = work_now_ns();
-	if (c->is->reads && drop_pages(c, err))
-		return -1;
-	result->checkpoint_gap_ns = work_now_ns() - written;
-	for (int64_t i = 0; i < c->is->reads; i++)
-		if (each_file(c, (uint64_t)i, read_one, err))
-			return -1;
-	if (c->is->writes)
-		result->time.storage_ns += work_now_ns() - start;
 	return 0;
 }
 
-void checkpoints_free(struct checkpoints *c, struct run_result *result)
+int checkpoints_alone(struct checkpoints *c, struct reel_error *err)
+{
+	int64_t start = reel_now_ns(), written;
+	int rc = 0;
+
+	for (int64_t i = 0; i < c->is->writes && !rc && !stop_signal(); i++) {
+		if (i)
+			work_spend(c->is->pause_ns, WORKLOAD_SLEEP);
+		if (!stop_signal())
+			rc = checkpoints_write(c, err);
+	}
+	written = reel_now_ns();
+	if (comm_agree(c->comm, rc, err))
+		return -1;
+	if (c->is->writes && all_stop(c))
+		return 0;
+	c->io.log = c->result->io.log;
+	if (c->is->reads && drop_pages(c, err))
+		return -1;
+	c->result->checkpoint_gap_ns = reel_now_ns() - written;
+	if (read_all(c, err))
+		return -1;
+	if (c->is->writes)
+		c->result->time.storage_ns += reel_now_ns() - start;
+	return 0;
+}
+
+void checkpoints_free(struct checkpoints *c)
 {
 	if (!c)
 		return;
-	result->checkpoints = c->written;
-	result->checkpoint_bytes = c->io.write_bytes;
-	io_add(&result->io, &c->io);
-	free(c->piece);
-	free(c);
+	c->result->checkpoints = c->written;
+	c->result->checkpoint_bytes = c->io.write_bytes;
+	io_add(&c->result->io, &c->io);
+	free_checkpoints(c);
 }

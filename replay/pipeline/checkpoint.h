@@ -7,23 +7,21 @@
 
 struct checkpoints;
 struct comm;
-struct io;
 struct reel_error;
 struct run_result;
 struct workload;
 
-/* Below @folder, which is made; @folder NULL: none are to be written. Gives *@out
- * for checkpoints_free(). 0 or -1. */
+/* Below @folder, which is made. Gives *@out for checkpoints_free(), after a failure
+ * too. Borrows @result, which has the counts after checkpoints_free(). 0 or -1. */
 int checkpoints_new(struct checkpoints **out, const struct workload *w,
 		    const char *folder, bool null, const struct comm *comm,
-		    struct reel_error *err);
-/* Write the next one; remove the one that is too old. 0, or -1. */
-int checkpoints_write(struct checkpoints *c, struct io *io,
-		      struct reel_error *err);
+		    struct run_result *result, struct reel_error *err);
+/* Write the next one; remove the one that is too old. 0, or -1. A signal ends it
+ * early: result->stopped is set, and no file is a part. */
+int checkpoints_write(struct checkpoints *c, struct reel_error *err);
 /* Those of a workload without epochs: all writes, then all reads. */
-int checkpoints_alone(struct checkpoints *c, struct run_result *result,
-		      struct reel_error *err);
-/* Add the counts to @result. NULL too. */
-void checkpoints_free(struct checkpoints *c, struct run_result *result);
+int checkpoints_alone(struct checkpoints *c, struct reel_error *err);
+/* NULL too. */
+void checkpoints_free(struct checkpoints *c);
 
 #endif

@@ -15,10 +15,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
 #include "lib/error.h"
 
+#include "replay/comm/comm.h"
 #include "replay/dataset/format.h"
+#include "replay/mpiio/mpiio.h"
+#include "replay/pipeline/open_files.h"
+#include "replay/pipeline/run_log.h"
 #include "replay/pipeline/stop.h"
+#include "replay/pipeline/together.h"
 #include "replay/pipeline/work.h"
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
@@ -47,9 +53,9 @@ struct worker {
 	int64_t decode_ns;
 	uint64_t random;
 	struct schedule_cursor cursor;
-	void *file; /* the open one; NULL: none */
-	uint64_t file_number;
-	uint32_t put; /* next slot */
+	struct open_files *files;
+	struct together *together; /* NULL: the ranks read alone */
+	uint32_t put;		   /* next slot */
 };
 
 struct one {
@@ -64,7 +70,8 @@ struct one {
 struct readers {
 	struct reader_plan plan;
 	uint64_t n;
-	bool inside;  /* the stepping thread reads */
+	bool inside; /* the stepping thread reads */
+	uint64_t random;
 	size_t bytes; /* of each shared part */
 	struct one one[];
 };
@@ -79,38 +86,30 @@ static void publish(struct worker *w)
 	atomic_store(&w->shared->decode_ns, w->decode_ns);
 }
 
-static int close_file(struct worker *w, struct reel_error *err)
+static int read_alone(struct worker *w, uint64_t sample,
+		      struct format_sample *got, struct reel_error *err)
 {
-	void *file = w->file;
+	uint64_t file = sample / w->plan->schedule.data.samples_per_file;
+	void *state;
 
-	w->file = NULL;
-	return w->plan->format->close(file, err);
-}
-
-static int file_of_sample(struct worker *w, uint64_t sample,
-			  struct reel_error *err)
-{
-	const struct dataset *d = &w->plan->schedule.data;
-	uint64_t file = sample / d->samples_per_file;
-
-	if (w->file && w->file_number == file)
-		return 0;
-	if (w->file && close_file(w, err))
-		return -1;
-	w->file_number = file;
-	return w->plan->format->open(&w->file, d, file, &w->io, err);
+	return open_files_get(w->files, file, &state, err) ||
+			       w->plan->format->read(state, sample, got, err)
+		       ? -1
+		       : 0;
 }
 
 static int read_sample(struct worker *w, uint64_t sample,
 		       struct reel_error *err)
 {
 	const struct workload *of = w->plan->w;
-	int64_t start = work_now_ns(), storage = w->io.storage_ns, spent;
+	int64_t start = reel_now_ns(), storage = w->io.storage_ns, spent;
 	struct format_sample got;
 
-	if (file_of_sample(w, sample, err) ||
-	    w->plan->format->read(w->file, sample, &got, err))
+	if (w->together ? together_read(w->together, &got, err)
+			: read_alone(w, sample, &got, err))
 		return -1;
+	if (sample == MPIIO_NONE) /* this rank only met the others */
+		return 0;
 	if (!w->plan->null && got.number != UINT64_MAX && got.number != sample)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "sample %llu of the data set says that it is "
@@ -124,7 +123,7 @@ static int read_sample(struct worker *w, uint64_t sample,
 		work_spend((int64_t)(ns * of->what_if.preprocess_scale),
 			   of->preprocess.on);
 	}
-	spent = work_now_ns() - start;
+	spent = reel_now_ns() - start;
 	w->decode_ns += spent - (w->io.storage_ns - storage);
 	publish(w);
 	return 0;
@@ -135,25 +134,49 @@ static uint64_t mixed(uint64_t number)
 	return random_next(&number);
 }
 
+static bool next_sample(struct worker *w, uint64_t *sample, bool *end)
+{
+	return w->together ? together_next(w->together, sample, end)
+			   : schedule_next(&w->plan->schedule, &w->cursor,
+					   sample, end);
+}
+
+static void begin_epoch(struct worker *w, uint64_t epoch)
+{
+	w->io.epoch = epoch;
+	schedule_begin(&w->cursor, epoch, w->index);
+	if (w->together)
+		together_epoch(w->together, epoch);
+}
+
 /* Read the next batch of the epoch. 0 or -1 with @err. */
 static int read_batch(struct worker *w, struct reader_batch *b,
 		      struct reel_error *err)
 {
 	uint64_t sample;
+	int rc = 0;
 
 	memset(b, 0, sizeof(*b));
-	while (schedule_next(&w->plan->schedule, &w->cursor, &sample,
-			     &b->end)) {
-		if (read_sample(w, sample, err))
-			return -1;
+	/* No file is read on in another epoch, when the last one ended early. */
+	if (!w->cursor.batch && open_files_close(w->files, err))
+		return -1;
+	while (next_sample(w, &sample, &b->end)) {
+		if (read_sample(w, sample, err)) {
+			rc = -1;
+			if (!w->together)
+				return -1;
+		}
+		if (sample == MPIIO_NONE)
+			continue;
 		b->samples++;
 		b->checksum += mixed(sample);
 		b->order = mixed(b->order ^ sample);
 	}
+	/* A failure of one rank ends the reads of all. */
+	if (w->together)
+		return comm_agree(w->plan->comm, rc, err);
 	/* A stream's last read is that of the end of the file. */
-	if (b->end && w->file && !w->plan->schedule.any_order)
-		return close_file(w, err);
-	return 0;
+	return b->end ? open_files_close(w->files, err) : 0;
 }
 
 /* A worker of a data loader marks its batches in the same way. */
@@ -162,14 +185,15 @@ static int marked_batch(struct worker *w, struct reader_batch *b,
 {
 	int rc;
 
-	IOREEL_BEGIN("preprocess", -1);
+	io_begin_span(&w->io, REEL_SPAN_PREPROCESS, -1);
 	rc = read_batch(w, b, err);
-	IOREEL_END("preprocess");
+	io_end_span(&w->io, REEL_SPAN_PREPROCESS);
 	return rc;
 }
 
-static void worker_init(struct worker *w, const struct reader_plan *plan,
-			uint64_t index, struct shared *shared)
+static int worker_init(struct worker *w, const struct reader_plan *plan,
+		       uint64_t index, struct shared *shared,
+		       struct reel_error *err)
 {
 	memset(w, 0, sizeof(*w));
 	w->plan = plan;
@@ -181,6 +205,12 @@ static void worker_init(struct worker *w, const struct reader_plan *plan,
 	w->io.null = plan->null;
 	w->io.transfer_bytes = plan->w->access.transfer_bytes;
 	w->io.direct = plan->w->access.direct;
+	w->io.files = plan->comm->files;
+	w->io.access = &plan->w->access;
+	w->io.seed = (uint64_t)plan->w->pipeline.seed;
+	return open_files_new(&w->files, plan->format, &plan->schedule.data,
+			      &w->io, (uint32_t)plan->w->access.open_files,
+			      err);
 }
 
 /* --- the loop of a reader ------------------------------------------------- */
@@ -205,7 +235,8 @@ static bool run_epoch(struct worker *w)
 	struct shared *s = w->shared;
 	struct reader_batch b = {.end = false};
 
-	schedule_begin(&w->cursor, atomic_load(&s->epoch), w->index);
+	begin_epoch(w, atomic_load(&s->epoch));
+	work_spend(w->plan->w->pipeline.start_ns, WORKLOAD_SLEEP);
 	while (!b.end) {
 		struct reel_error err = {0};
 
@@ -221,17 +252,27 @@ static bool run_epoch(struct worker *w)
 	return !s->err.code;
 }
 
+static bool is_process(const struct reader_plan *plan)
+{
+	return plan->w->pipeline.unit == WORKLOAD_PROCESS;
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 
 	work_begin();
+	if (w->io.log)
+		call_log_begin(w->io.log, is_process(w->plan));
 	for (;;) {
 		wait_for(&w->shared->go);
 		if (atomic_load(&w->shared->quit) || !run_epoch(w))
 			break;
 	}
-	close_file(w, NULL);
+	open_files_close(w->files, NULL);
+	if (w->io.log)
+		call_log_flush(w->io.log);
+	io_fini(&w->io);
 	w->shared->io = w->io;
 	return NULL;
 }
@@ -247,8 +288,10 @@ static int start_process(struct one *o, struct reel_error *err)
 	if (o->pid)
 		return 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Signals to the whole group end the run, which ends its readers. */
 	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_DFL);
+	signal(SIGTERM, SIG_IGN);
+	IOREEL_NOTE("role", "worker");
 	if (getppid() == parent)
 		worker_main(&o->worker);
 	_exit(0);
@@ -269,8 +312,11 @@ static int start(struct readers *r, uint64_t i, struct reel_error *err)
 	sem_init(&s->go, 1, 0);
 	sem_init(&s->filled, 1, 0);
 	sem_init(&s->free, 1, slots);
-	worker_init(&o->worker, &r->plan, i, s);
-	if (r->plan.w->pipeline.unit == WORKLOAD_PROCESS) {
+	if (worker_init(&o->worker, &r->plan, i, s, err))
+		return -1;
+	if (r->plan.log && run_log_thread(r->plan.log, &o->worker.io.log, err))
+		return -1;
+	if (is_process(&r->plan)) {
 		rc = start_process(o, err);
 	} else {
 		rc = pthread_create(&o->thread, NULL, worker_main, &o->worker);
@@ -300,8 +346,19 @@ int readers_new(struct readers **out, const struct reader_plan *plan,
 	r->bytes = sizeof(struct shared) + (size_t)plan->w->pipeline.prefetch *
 						   sizeof(struct reader_batch);
 	r->n = n;
-	if (r->inside)
-		worker_init(&r->one[0].worker, &r->plan, 0, NULL);
+	if (r->inside) {
+		if (worker_init(&r->one[0].worker, &r->plan, 0, NULL, err)) {
+			free(r);
+			return -1;
+		}
+		r->one[0].worker.io.log = run_log_stepping(plan->log);
+	}
+	if (plan->w->access.collective &&
+	    together_new(&r->one[0].worker.together, &r->plan.schedule,
+			 &r->one[0].worker.io, err)) {
+		readers_free(r, NULL);
+		return -1;
+	}
 	for (uint64_t i = 0; i < wanted; i++)
 		if (start(r, i, err)) {
 			readers_free(r, NULL);
@@ -314,7 +371,7 @@ int readers_new(struct readers **out, const struct reader_plan *plan,
 void readers_epoch(struct readers *r, uint64_t epoch)
 {
 	if (r->inside)
-		schedule_begin(&r->one[0].worker.cursor, epoch, 0);
+		begin_epoch(&r->one[0].worker, epoch);
 	for (uint64_t i = 0; i < r->n; i++) {
 		r->one[i].ended = false;
 		if (r->inside)
@@ -335,7 +392,7 @@ static int wait_filled(struct one *o, struct reel_error *err)
 
 		if (!sem_trywait(&o->shared->filled))
 			return 1;
-		at = work_now_ns() + LOOK_NS;
+		at = reel_now_ns() + LOOK_NS;
 		until.tv_sec = at / 1000000000;
 		until.tv_nsec = at % 1000000000;
 		if (!sem_clockwait(&o->shared->filled, CLOCK_MONOTONIC, &until))
@@ -350,6 +407,19 @@ static int wait_filled(struct one *o, struct reel_error *err)
 			return reel_fail(err, REEL_E_IO, "a reader was killed");
 		}
 	}
+}
+
+static void spend_take(struct readers *r, const struct one *o,
+		       struct reader_batch *batch)
+{
+	const struct workload *w = r->plan.w;
+
+	if (batch->samples && w->pipeline.take_ns.n &&
+	    !atomic_load(&o->shared->abandon))
+		batch->take_ns =
+			work_spend(quantiles_at(&w->pipeline.take_ns,
+						random_share(&r->random)),
+				   w->compute.on);
 }
 
 int readers_take(struct readers *r, uint64_t i, struct reader_batch *batch,
@@ -370,6 +440,8 @@ int readers_take(struct readers *r, uint64_t i, struct reader_batch *batch,
 		if (rc <= 0)
 			return rc;
 		*batch = o->shared->slot[o->take++ % o->shared->slots];
+		/* A loader asks for the next batch when it has taken this one. */
+		spend_take(r, o, batch);
 		sem_post(&o->shared->free);
 		rc = batch->end && o->shared->err.code
 			     ? reel_fail(err, o->shared->err.code, "%s",
@@ -390,8 +462,8 @@ int readers_end_epoch(struct readers *r, struct reel_error *err)
 	for (uint64_t i = 0; !rc && !r->inside && i < r->n; i++)
 		while (!rc && !r->one[i].ended && !stop_signal())
 			rc = readers_take(r, i, &batch, err);
-	if (r->inside && r->one[0].worker.file)
-		rc = close_file(&r->one[0].worker, err);
+	if (r->inside && open_files_close(r->one[0].worker.files, err))
+		rc = -1;
 	return rc;
 }
 
@@ -426,13 +498,16 @@ void readers_free(struct readers *r, struct io *io)
 	for (uint64_t i = 0; i < r->n; i++) {
 		struct one *o = &r->one[i];
 
-		if (r->inside)
-			close_file(&o->worker, NULL);
-		else if (o->started && o->pid > 0)
+		if (r->inside) {
+			open_files_close(o->worker.files, NULL);
+			together_free(o->worker.together, NULL);
+			io_fini(&o->worker.io);
+		} else if (o->started && o->pid > 0) {
 			waitpid(o->pid, NULL, 0);
-		else if (o->started &&
-			 r->plan.w->pipeline.unit == WORKLOAD_THREAD)
+		} else if (o->started && !is_process(&r->plan)) {
 			pthread_join(o->thread, NULL);
+		}
+		open_files_free(o->worker.files);
 		if (io)
 			io_add(io, o->shared ? &o->shared->io : &o->worker.io);
 		if (o->shared)

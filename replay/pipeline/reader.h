@@ -10,17 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 #include "replay/pipeline/schedule.h"
 
+struct comm;
 struct format;
 struct reel_error;
+struct run_log;
 struct readers;
 
 struct reader_batch {
 	uint32_t samples;
 	bool end; /* the last one of this reader's epoch */
 	uint64_t checksum, order;
+	int64_t take_ns; /* that the stepping thread spent to take it */
 };
 
 /* Time that a reader has spent so far. */
@@ -33,8 +36,10 @@ struct reader_plan {
 	const struct workload *w;
 	const struct format *format;
 	struct schedule schedule;
+	const struct comm *comm;
 	const char *root;
 	bool null;
+	struct run_log *log; /* of all calls; NULL: none */
 };
 
 /*

@@ -9,19 +9,21 @@
 #include <unistd.h>
 
 #include "lib/array.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/progress.h"
 
 #include "replay/comm/comm.h"
 #include "replay/dataset/format.h"
+#include "replay/pipeline/access.h"
 #include "replay/pipeline/cache.h"
 #include "replay/pipeline/checkpoint.h"
 #include "replay/pipeline/reader.h"
+#include "replay/pipeline/run_log.h"
 #include "replay/pipeline/stop.h"
 #include "replay/pipeline/work.h"
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
-#include "schemas/ioreel.h"
 
 struct running {
 	const struct workload *w;
@@ -83,7 +85,7 @@ static void split_wait(struct run_times *t, int64_t ns,
 static int take_batch(struct running *r, struct run_step *step,
 		      struct reader_batch *batch, struct reel_error *err)
 {
-	int64_t start = work_now_ns();
+	int64_t start = reel_now_ns();
 
 	memset(batch, 0, sizeof(*batch));
 	for (uint64_t tried = 0; tried < r->schedule.readers; tried++) {
@@ -93,9 +95,10 @@ static int take_batch(struct running *r, struct run_step *step,
 
 		if (readers_take(r->readers, i, batch, err))
 			return -1;
-		now = work_now_ns();
-		split_wait(&step->time, now - start, before,
+		now = reel_now_ns();
+		split_wait(&step->time, now - start - batch->take_ns, before,
 			   readers_progress(r->readers, i));
+		step->time.queue_ns += batch->take_ns;
 		start = now;
 		if (batch->samples || stop_signal())
 			break;
@@ -105,13 +108,20 @@ static int take_batch(struct running *r, struct run_step *step,
 
 static void meet(struct running *r, struct run_step *step)
 {
-	int64_t start = work_now_ns();
+	int64_t start = reel_now_ns();
 
 	if (r->w->synchronise.kind == WORKLOAD_BARRIER)
 		r->comm->barrier();
 	else if (r->w->synchronise.kind == WORKLOAD_ALLREDUCE)
 		r->comm->allreduce(r->gradient, r->gradient_n, COMM_SUM);
-	step->time.barrier_ns = work_now_ns() - start;
+	step->time.barrier_ns = reel_now_ns() - start;
+}
+
+/* All that no part of the step explains. */
+static int64_t own_ns(int64_t wall_ns, const struct run_times *t)
+{
+	return wall_ns - t->storage_ns - t->decode_ns - t->queue_ns -
+	       t->compute_ns - t->barrier_ns;
 }
 
 static int keep_step(struct running *r, const struct run_step *step,
@@ -137,16 +147,17 @@ static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
 		     struct reel_error *err)
 {
 	struct run_epoch *e = &r->result->epochs[epoch];
+	struct io *io = &r->result->io;
 	struct run_step step = {.epoch = epoch};
-	int64_t start = work_now_ns(), ns;
+	int64_t start = reel_now_ns(), ns;
 	struct reader_batch batch;
 
 	step.start_ns = start - r->start_ns;
-	IOREEL_BEGIN("step", (int64_t)r->result->steps_n);
-	IOREEL_BEGIN("fetch", -1);
+	io_begin_span(io, REEL_SPAN_STEP, (int64_t)r->result->steps_n);
+	io_begin_span(io, REEL_SPAN_FETCH, -1);
 	if (take_batch(r, &step, &batch, err))
 		return -1;
-	IOREEL_END("fetch");
+	io_end_span(io, REEL_SPAN_FETCH);
 	step.samples = batch.samples;
 	ns = work_steps_next(&r->compute);
 	/* A rank that has no batch left only meets the others. */
@@ -156,17 +167,18 @@ static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
 			r->w->compute.on);
 	meet(r, &step);
 	if (checkpoint) {
-		int64_t before = work_now_ns();
+		int64_t before = reel_now_ns();
 
-		IOREEL_BEGIN("checkpoint", -1);
-		if (checkpoints_write(r->checkpoints, &r->result->io, err))
+		io_begin_span(io, REEL_SPAN_CHECKPOINT, -1);
+		if (checkpoints_write(r->checkpoints, err))
 			return -1;
-		IOREEL_END("checkpoint");
-		step.checkpoint_ns = work_now_ns() - before;
+		io_end_span(io, REEL_SPAN_CHECKPOINT);
+		step.checkpoint_ns = reel_now_ns() - before;
 		step.time.storage_ns += step.checkpoint_ns;
 	}
-	step.wall_ns = work_now_ns() - start;
-	IOREEL_END("step");
+	step.wall_ns = reel_now_ns() - start;
+	step.time.own_ns = own_ns(step.wall_ns, &step.time);
+	io_end_span(io, REEL_SPAN_STEP);
 	e->steps++;
 	e->samples += batch.samples;
 	e->checksum += batch.checksum;
@@ -196,7 +208,7 @@ static bool stopped(struct running *r)
 {
 	int64_t stop = stop_signal() != 0;
 
-	if (r->w->synchronise.kind != WORKLOAD_ALONE)
+	if (r->w->synchronise.kind != WORKLOAD_ALONE || r->w->access.collective)
 		r->comm->allreduce(&stop, 1, COMM_MAX);
 	if (stop)
 		r->result->stopped = true;
@@ -208,10 +220,10 @@ static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 	const struct workload_checkpoint *c = &r->w->checkpoint;
 	struct run_epoch *e = &r->result->epochs[epoch];
 	uint64_t steps = steps_of_epoch(r);
-	int64_t start = work_now_ns();
+	int64_t start = reel_now_ns();
 
 	r->turn = 0;
-	IOREEL_BEGIN("epoch", epoch);
+	io_begin_span(&r->result->io, REEL_SPAN_EPOCH, epoch);
 	readers_epoch(r->readers, epoch);
 	for (uint64_t i = 0; i < steps; i++) {
 		uint64_t done = r->result->steps_n + 1;
@@ -227,8 +239,8 @@ static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 				       : i % 16 == 15 && stopped(r))
 			break;
 	}
-	e->wall_ns = work_now_ns() - start;
-	IOREEL_END("epoch");
+	e->wall_ns = reel_now_ns() - start;
+	io_end_span(&r->result->io, REEL_SPAN_EPOCH);
 	return readers_end_epoch(r->readers, err);
 }
 
@@ -238,12 +250,12 @@ static int evaluation_step(struct running *r, uint64_t reader, uint64_t *random,
 {
 	struct reader_progress before = readers_progress(r->evaluators, reader);
 	struct run_times *t = &r->result->time;
-	int64_t start = work_now_ns();
+	int64_t start = reel_now_ns();
 	struct reader_batch batch;
 
 	if (readers_take(r->evaluators, reader, &batch, err))
 		return -1;
-	split_wait(t, work_now_ns() - start, before,
+	split_wait(t, reel_now_ns() - start, before,
 		   readers_progress(r->evaluators, reader));
 	if (batch.samples)
 		t->compute_ns +=
@@ -257,17 +269,21 @@ static int evaluate(struct running *r, uint32_t epoch, struct reel_error *err)
 {
 	uint64_t steps = schedule_steps(&r->evaluation);
 	uint64_t random = (uint64_t)r->w->pipeline.seed + epoch;
-	int64_t start = work_now_ns();
+	int64_t start = reel_now_ns();
 
-	IOREEL_BEGIN("eval", epoch);
+	io_begin_span(&r->result->io, REEL_SPAN_EVAL, epoch);
 	readers_epoch(r->evaluators, 0);
-	for (uint64_t i = 0; i < steps && !stop_signal(); i++)
+	/* Ranks that read together stop together: after it. */
+	for (uint64_t i = 0; i < steps; i++) {
+		if (stop_signal() && !r->w->access.collective)
+			break;
 		if (evaluation_step(r, i % r->evaluation.readers, &random, err))
 			return -1;
+	}
 	if (readers_end_epoch(r->evaluators, err))
 		return -1;
-	IOREEL_END("eval");
-	r->result->evaluation_ns += work_now_ns() - start;
+	io_end_span(&r->result->io, REEL_SPAN_EVAL);
+	r->result->evaluation_ns += reel_now_ns() - start;
 	return 0;
 }
 
@@ -308,40 +324,31 @@ static void begin_schedule(const struct running *r, struct reader_plan *plan,
 			       : r->w->evaluation.samples_per_file;
 
 	schedule_init(&plan->schedule, r->w, part,
-		      plan->format->any_order || each == 1,
+		      access_any_order(r->w) || each == 1,
 		      (uint64_t)r->comm->rank, (uint64_t)r->comm->size);
-}
-
-/* A key that would have no effect is an error, not a silent other benchmark. */
-static int check_supported(const struct workload *w, struct reel_error *err)
-{
-	const struct workload_access *a = &w->access;
-	const char *key = a->chain_n		     ? "access.chain"
-			  : a->api != WORKLOAD_POSIX ? "access.api"
-			  : a->direct && w->dataset.format != WORKLOAD_RAW
-				  ? "access.direct"
-				  : NULL;
-
-	return key ? reel_fail(err, REEL_E_USAGE,
-			       "%s: ioreel run does not do this%s", key,
-			       a->direct ? " with this format" : "")
-		   : 0;
 }
 
 static int begin(struct running *r, struct reel_error *err)
 {
 	const struct workload *w = r->w;
 	struct reader_plan plan = {.w = w,
-				   .format = format_of(w->dataset.format),
+				   .format = access_reader(w),
+				   .comm = r->comm,
 				   .root = r->options->data,
-				   .null = r->options->null};
+				   .null = r->options->null,
+				   .log = r->options->log};
 	struct reader_plan second = plan;
 
 	if (!plan.format)
 		return reel_fail(err, REEL_E_USAGE,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
-	if (check_supported(w, err))
+	if (w->access.api == WORKLOAD_MPIIO && r->options->log)
+		return reel_fail(err, REEL_E_USAGE,
+				 "access.api: a store of the run would lack "
+				 "the calls of MPI-IO; record it instead: "
+				 "ioreel record -- mpirun ...");
+	if (access_check(w, r->options->data, r->comm, err))
 		return -1;
 	begin_schedule(r, &plan, DATASET_TRAIN);
 	begin_schedule(r, &second, DATASET_EVALUATION);
@@ -354,7 +361,7 @@ static int begin(struct running *r, struct reel_error *err)
 	r->gradient = reel_alloc((size_t)r->gradient_n, 8, err);
 	if (!r->result->epochs || !r->gradient ||
 	    checkpoints_new(&r->checkpoints, w, r->options->checkpoints,
-			    r->options->null, r->comm, err))
+			    r->options->null, r->comm, r->result, err))
 		return -1;
 	if (w->epochs && w->evaluation.every_epochs &&
 	    readers_new(&r->evaluators, &second, err))
@@ -365,18 +372,16 @@ static int begin(struct running *r, struct reel_error *err)
 static void finish(struct running *r, int64_t fetched)
 {
 	struct run_result *res = r->result;
-	const struct run_times *t = &res->time;
 	int64_t now;
 
-	res->wall_ns = work_now_ns() - r->start_ns;
-	res->time.own_ns = res->wall_ns - t->storage_ns - t->decode_ns -
-			   t->queue_ns - t->compute_ns - t->barrier_ns;
+	res->wall_ns = reel_now_ns() - r->start_ns;
+	res->time.own_ns = own_ns(res->wall_ns, &res->time);
 	readers_free(r->readers, &res->io);
 	readers_free(r->evaluators, &res->io);
 	free(r->gradient);
 	now = fetched_bytes(); /* with those of the readers, which have ended */
 	res->fetched_bytes = fetched < 0 || now < 0 ? -1 : now - fetched;
-	checkpoints_free(r->checkpoints, res);
+	checkpoints_free(r->checkpoints);
 }
 
 int run_workload(const struct workload *w, const struct run_options *options,
@@ -389,20 +394,24 @@ int run_workload(const struct workload *w, const struct run_options *options,
 	int rc;
 
 	memset(result, 0, sizeof(*result));
+	result->io.log = run_log_stepping(options->log);
 	work_begin();
 	if (!options->null && cache_prepare(w, options->data, comm, err))
 		return -1;
 	fetched = fetched_bytes();
 	rc = comm_agree(comm, begin(&r, err), err);
-	r.start_ns = work_now_ns();
+	r.start_ns = reel_now_ns();
 	if (!rc && comm->rank == 0 && !options->quiet)
 		reel_progress_start(&r.progress, w->name, "samples",
 				    r.schedule.data.samples *
 					    (uint64_t)w->epochs /
 					    (uint64_t)comm->size);
-	if (!rc)
+	if (!rc) {
 		rc = run_epochs(&r, err) ||
-		     checkpoints_alone(r.checkpoints, result, err);
+		     checkpoints_alone(r.checkpoints, err);
+		if (rc)
+			comm->abandon();
+	}
 	reel_progress_stop(&r.progress);
 	finish(&r, fetched);
 	return rc ? -1 : 0;

@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "replay/dataset/io.h"
+#include "replay/io/io.h"
 
 struct comm;
 struct reel_error;
+struct run_log;
 struct workload;
 
 struct run_options {
@@ -21,6 +22,7 @@ struct run_options {
 	const char *checkpoints; /* folder for them; NULL: DATA/checkpoints */
 	bool null;		 /* no call on storage at all */
 	bool quiet;		 /* no progress line */
+	struct run_log *log;	 /* of all calls; NULL: none. Borrowed */
 };
 
 /* Where the time of the stepping thread went; their sum is its wall time. */

@@ -5,19 +5,13 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "lib/clock.h"
+
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
 /* A sleep ends late by some 5 to 50 us: the rest is spun. */
 #define SPIN_NS 60000
-
-int64_t work_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 void work_begin(void)
 {
@@ -26,7 +20,7 @@ void work_begin(void)
 
 int64_t work_spend(int64_t ns, int on)
 {
-	int64_t start = work_now_ns(), end = start + ns, now;
+	int64_t start = reel_now_ns(), end = start + ns, now;
 
 	if (ns <= 0)
 		return 0;
@@ -38,10 +32,10 @@ int64_t work_spend(int64_t ns, int on)
 		/* A signal ends the sleep: the caller looks for it. */
 		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until,
 				    NULL))
-			return work_now_ns() - start;
+			return reel_now_ns() - start;
 	}
 	do {
-		now = work_now_ns();
+		now = reel_now_ns();
 	} while (now < end);
 	return now - start;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Time that passes: computing, preprocessing, and the clock of both. */
+/* Time that passes: computing and preprocessing. */
 #ifndef REPLAY_PIPELINE_WORK_H
 #define REPLAY_PIPELINE_WORK_H
 
@@ -8,7 +8,6 @@
 struct quantiles;
 struct workload_compute;
 
-int64_t work_now_ns(void);
 /* Let sleeps of this thread end within a microsecond or so. */
 void work_begin(void);
 /* Spend @ns: @on is of enum workload_work. The time that it took. */

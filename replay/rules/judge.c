@@ -188,12 +188,16 @@ static void processes(const struct rules_case *c, struct rules_verdict *v)
 static void synced(const struct rules_case *c, struct rules_verdict *v)
 {
 	const struct workload_checkpoint *k = &c->w->checkpoint;
-	uint32_t n = 0;
+	uint32_t n = 0, kinds = k->files_n;
 
 	for (uint32_t i = 0; i < k->files_n; i++)
 		n += k->files[i].fsync;
-	at_least(v, n, k->files_n);
-	text(v, "%u of %u kinds of files are synced", n, k->files_n);
+	if (k->transformer.layers) {
+		n += k->transformer.fsync;
+		kinds++;
+	}
+	at_least(v, n, kinds);
+	text(v, "%u of %u kinds of files are synced", n, kinds);
 }
 
 /* Either too much to be cached, or the cache was emptied: seen by the bytes that

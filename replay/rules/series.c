@@ -12,6 +12,7 @@
 #include "replay/pipeline/result.h"
 #include "replay/pipeline/run.h"
 #include "replay/rules/rules.h"
+#include "replay/workload/transformer.h"
 #include "replay/workload/workload.h"
 #include "schemas/hash.h"
 
@@ -50,20 +51,6 @@ static bool same_file_system(const char *a, const char *b)
 	struct stat x, y;
 
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev;
-}
-
-static int64_t checkpoint_size(const struct workload *w, int64_t ranks)
-{
-	const struct workload_checkpoint *c = &w->checkpoint;
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < c->files_n; i++) {
-		const struct workload_checkpoint_file *f = &c->files[i];
-
-		sum += f->bytes * f->count *
-		       (f->owner == WORKLOAD_ALL ? ranks : 1);
-	}
-	return sum;
 }
 
 /* DLIO's mean over the ranks. NaN when a rank has none. */
@@ -126,7 +113,8 @@ int rules_run(const struct workload *w, const struct run_options *options,
 	c->hosts = count_hosts(comm);
 	c->memory_given = memory_bytes > 0;
 	c->memory_bytes = memory_bytes > 0 ? memory_bytes : host_memory(comm);
-	c->checkpoint_bytes = checkpoint_size(w, comm->size);
+	c->checkpoint_bytes =
+		(int64_t)checkpoint_bytes(&w->checkpoint, comm->size);
 	c->runs = 0;
 	if (!w->epochs)
 		changed.cache = WORKLOAD_COLD;

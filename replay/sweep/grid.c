@@ -36,6 +36,10 @@ static int add_axis(struct sweep *s, const char *setting,
 				 SWEEP_AXES);
 	s->axes++;
 	a->key = strndup(setting, (size_t)(equals - setting));
+	for (int i = 0; a->key && i < s->axes - 1; i++)
+		if (!strcmp(s->axis[i].key, a->key))
+			return reel_fail(err, REEL_E_USAGE,
+					 "the key '%s' is set twice", a->key);
 	for (from = equals + 1; a->key; from++) {
 		size_t n = value_length(from);
 
@@ -45,6 +49,13 @@ static int add_axis(struct sweep *s, const char *setting,
 		a->value[a->values] = strndup(from, n);
 		if (!a->value[a->values])
 			break;
+		for (int i = 0; i < a->values; i++)
+			if (!strcmp(a->value[i], a->value[a->values])) {
+				a->values++;
+				return reel_fail(err, REEL_E_USAGE,
+						 "%s has the value '%s' twice",
+						 a->key, a->value[i]);
+			}
 		a->values++;
 		from += n;
 		if (!*from)
@@ -139,19 +150,26 @@ void sweep_summarize(struct sweep *s)
 	}
 }
 
-const struct sweep_point *sweep_winner(const struct sweep *s, bool low)
+const struct sweep_point *sweep_winner(const struct sweep *s, bool low,
+				       const char **why)
 {
 	const struct sweep_point *best = NULL;
 
+	*why = "there is one point";
+	if (s->points == 1)
+		return NULL;
 	for (int i = 0; i < s->points; i++) {
 		const struct sweep_point *p = &s->point[i];
 
+		*why = !isfinite(p->mean) ? "a point has no value"
+					  : "an interval needs two runs";
 		if (!isfinite(p->mean) || !isfinite(p->half))
 			return NULL;
 		if (!best ||
 		    (low ? p->mean < best->mean : p->mean > best->mean))
 			best = p;
 	}
+	*why = "the intervals overlap";
 	for (int i = 0; i < s->points; i++) {
 		const struct sweep_point *p = &s->point[i];
 
@@ -159,5 +177,5 @@ const struct sweep_point *sweep_winner(const struct sweep *s, bool low)
 		    fabs(p->mean - best->mean) <= p->half + best->half)
 			return NULL;
 	}
-	return s->points > 1 ? best : NULL;
+	return best;
 }

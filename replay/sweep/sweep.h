@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 struct reel_buf;
 struct reel_error;
 
@@ -26,7 +28,7 @@ struct sweep_point {
 	int at[SWEEP_AXES]; /* index of the value */
 	double *sample;	    /* one for each repeat */
 	int samples;
-	int data_set; /* number of its folder, the caller's */
+	int data_set;	   /* number of its folder, the caller's */
 	double mean, half; /* of the 95 % confidence interval; NaN: unknown */
 };
 
@@ -48,9 +50,20 @@ int sweep_setting(const struct sweep *s, const struct sweep_point *p, int axis,
 		  struct reel_buf *out, struct reel_error *err);
 /* Mean and interval of all points (Student's t). */
 void sweep_summarize(struct sweep *s);
-/* The point with the largest mean (the smallest, @low) whose interval lies apart
- * from all others; NULL: none does. */
-const struct sweep_point *sweep_winner(const struct sweep *s, bool low);
+/* The point with the largest mean (the smallest, @low), when its interval is apart
+ * from all others; NULL: it is not, and *@why is the reason. */
+const struct sweep_point *sweep_winner(const struct sweep *s, bool low,
+				       const char **why);
+
+/* The value of @metric in @result; NaN: it is null there. 0, or -1 with @err: the
+ * result has no such number. */
+int sweep_metric_value(const char *metric, const json_t *result, double *value,
+		       struct reel_error *err);
+/* Times: less is better. */
+bool sweep_metric_is_low(const char *metric);
+/* Its name with the unit: "samples/s". 0 or -1. */
+int sweep_metric_title(const char *metric, struct reel_buf *out,
+		       struct reel_error *err);
 
 /* The points as a table, CSV, and an SVG chart of the first axis, a line for each
  * combination of the others. 0, or -1. */

@@ -7,11 +7,14 @@
 
 #include "replay/workload/internal.h"
 #include "replay/workload/quantiles.h"
+#include "replay/workload/transformer.h"
 #include "replay/workload/workload.h"
 
 #define SAMPLES_MOST 1e15
 #define DATASET_MOST 1e18 /* bytes */
 #define COLUMNS_MOST 1e6
+#define DIRECT_BYTES 4096 /* a block of O_DIRECT, as its reader has it */
+#define STATES_MOST 64
 
 static void check_columns(const struct workload_dataset *d,
 			  struct workload_faults *f)
@@ -37,6 +40,14 @@ static void check_columns(const struct workload_dataset *d,
 		workload_fault(f, "dataset.columns: only of parquet");
 }
 
+/* No other format is compressed when it is made: never ignore the key. */
+static bool is_compressed(int format)
+{
+	return format == WORKLOAD_CSV || format == WORKLOAD_HDF5 ||
+	       format == WORKLOAD_NPZ || format == WORKLOAD_TAR ||
+	       format == WORKLOAD_TFRECORD;
+}
+
 static void check_dataset(const struct workload *w, struct workload_faults *f)
 {
 	const struct workload_dataset *d = &w->dataset;
@@ -55,29 +66,68 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 			       "than %.3g",
 			       samples * quantiles_mean(&d->sample_bytes),
 			       DATASET_MOST);
+	if (d->series_bytes_n && d->sample_bytes.n < 2)
+		workload_fault(f, "dataset.series_bytes: dataset.sample_bytes "
+				  "has one size");
+	if (!d->labels && d->format != WORKLOAD_NPZ &&
+	    d->format != WORKLOAD_HDF5)
+		workload_fault(f, "dataset.labels: only of npz and hdf5");
 	if (d->folders > d->files)
 		workload_fault(f, "dataset.folders: more than files");
 	check_columns(d, f);
 	if (d->chunk_bytes && d->format != WORKLOAD_HDF5)
 		workload_fault(f, "dataset.chunk_bytes: only of hdf5");
-	/* No other format is compressed when it is made: never ignore it. */
-	if (d->compression && d->format != WORKLOAD_HDF5)
-		workload_fault(f, "dataset.compression: only of hdf5");
+	if (d->compression && !is_compressed(d->format))
+		workload_fault(f,
+			       "dataset.compression: only of csv, hdf5, npz, "
+			       "tar and tfrecord");
+}
+
+/* From each state a read of some bytes must follow, or a chain would not end. */
+static void check_chain_ends(const struct workload_access *a,
+			     struct workload_faults *f)
+{
+	bool reads[STATES_MOST] = {false};
+	bool more = true;
+
+	for (uint32_t i = 0; i < a->chain_n; i++)
+		reads[i] = a->chain[i].bytes > 0;
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < a->chain_n; i++)
+			for (uint32_t j = 0; !reads[i] && j < a->chain_n; j++)
+				if (a->chain[i].next[j] > 0 && reads[j])
+					reads[i] = more = true;
+	}
+	for (uint32_t i = 0; i < a->chain_n; i++)
+		if (!reads[i])
+			workload_fault(f,
+				       "access.chain[%u]: it and the states "
+				       "after it read no bytes",
+				       i);
 }
 
 static void check_access(const struct workload *w, struct workload_faults *f)
 {
 	const struct workload_access *a = &w->access;
+	bool whole = true; /* each state has as many successors as states */
 
 	if (a->collective && a->api != WORKLOAD_MPIIO)
 		workload_fault(f, "access.collective: only of mpiio");
-	if (a->direct && a->transfer_bytes % 512)
+	if (a->member_opens > 1 &&
+	    (w->dataset.format != WORKLOAD_NPZ || a->chain_n ||
+	     a->api != WORKLOAD_POSIX))
+		workload_fault(f, "access.member_opens: only of npz, by its own "
+				  "reader");
+	if (a->direct && a->transfer_bytes % DIRECT_BYTES)
 		workload_fault(f,
 			       "access.transfer_bytes: %" PRId64
-			       " is no multiple of 512, which direct needs",
-			       a->transfer_bytes);
+			       " is no multiple of %d, which direct needs",
+			       a->transfer_bytes, DIRECT_BYTES);
 	for (uint32_t i = 0; i < a->chain_n; i++) {
 		double sum = 0;
+
+		whole = whole && a->chain[i].next_n == a->chain_n;
 
 		for (uint32_t j = 0; j < a->chain[i].next_n; j++)
 			sum += a->chain[i].next[j];
@@ -92,6 +142,87 @@ static void check_access(const struct workload *w, struct workload_faults *f)
 				       "%.9g, not 1",
 				       i, sum);
 	}
+	if (whole)
+		check_chain_ends(a, f);
+}
+
+static void check_checkpoint_file(const struct workload_checkpoint_file *file,
+				  uint32_t i, struct workload_faults *f)
+{
+	const struct quantiles *w = &file->write_bytes;
+	const struct quantiles *t = &file->tensor_bytes;
+	double tensors = t->n ? (double)file->bytes / quantiles_mean(t) : 1;
+
+	if (w->n && w->value[0] < 1)
+		workload_fault(
+			f, "checkpoint.files[%u].write_bytes: less than 1", i);
+	if (w->n && file->layout != WORKLOAD_PLAIN_FILE)
+		workload_fault(f,
+			       "checkpoint.files[%u].write_bytes: only of "
+			       "plain; a layout has writes of its own",
+			       i);
+	if (t->n && file->layout == WORKLOAD_PLAIN_FILE)
+		workload_fault(f,
+			       "checkpoint.files[%u].tensor_bytes: only of "
+			       "torch and tensorflow",
+			       i);
+	if (t->n && t->value[0] < 1)
+		workload_fault(
+			f, "checkpoint.files[%u].tensor_bytes: less than 1", i);
+	else if (tensors > WORKLOAD_TENSORS)
+		workload_fault(f,
+			       "checkpoint.files[%u].tensor_bytes: %.3g "
+			       "tensors, more than %d",
+			       i, tensors, WORKLOAD_TENSORS);
+	if (file->rename && file->layout == WORKLOAD_TENSORFLOW)
+		workload_fault(f,
+			       "checkpoint.files[%u].rename: tensorflow always "
+			       "renames; leave it out",
+			       i);
+}
+
+static void check_transformer(const struct workload_transformer *t,
+			      struct workload_faults *f)
+{
+	if (!t->layers) {
+		if (t->hidden || t->feed_forward || t->vocabulary)
+			workload_fault(f,
+				       "checkpoint.transformer.layers: 0, and "
+				       "sizes are given");
+		return;
+	}
+	if (!t->hidden)
+		workload_fault(f, "checkpoint.transformer.hidden: missing");
+	if (!t->feed_forward)
+		workload_fault(f,
+			       "checkpoint.transformer.feed_forward: missing");
+	if (!t->vocabulary)
+		workload_fault(f, "checkpoint.transformer.vocabulary: missing");
+	if (t->key_value > t->hidden)
+		workload_fault(f, "checkpoint.transformer.key_value: more than "
+				  "hidden");
+	if (t->pipeline > t->layers)
+		workload_fault(f, "checkpoint.transformer.pipeline: more than "
+				  "layers");
+	if (t->optimizer_bytes % 3)
+		workload_fault(f, "checkpoint.transformer.optimizer_bytes: no "
+				  "multiple of 3: a copy and two moments");
+	if ((double)transformer_parameters(t) > DATASET_MOST / 64)
+		workload_fault(f,
+			       "checkpoint.transformer: %.3g parameters, more "
+			       "than %.3g",
+			       (double)transformer_parameters(t),
+			       DATASET_MOST / 64);
+}
+
+static void check_pipeline(const struct workload *w, struct workload_faults *f)
+{
+	const struct workload_pipeline *p = &w->pipeline;
+
+	if (!p->readers && p->start_ns)
+		workload_fault(f, "pipeline.start_ns: there are no readers");
+	if (!p->readers && p->take_ns.n)
+		workload_fault(f, "pipeline.take_ns: there are no readers");
 }
 
 static void check_checkpoint(const struct workload *w,
@@ -99,27 +230,27 @@ static void check_checkpoint(const struct workload *w,
 {
 	const struct workload_checkpoint *c = &w->checkpoint;
 	bool made = c->every_steps || c->every_epochs || c->writes;
+	bool given = c->files_n || c->transformer.layers;
 
-	if (made && !c->files_n)
+	if (made && !given)
 		workload_fault(f, "checkpoint.files: missing");
-	if (c->files_n && !made)
+	if (given && !made)
 		workload_fault(f, "checkpoint: none of every_steps, "
 				  "every_epochs and writes is given");
 	if (c->reads > c->writes)
 		workload_fault(f, "checkpoint.reads: more than writes");
+	else if (c->keep && c->reads > c->keep)
+		workload_fault(f, "checkpoint.reads: more than keep leaves");
 	for (uint32_t i = 0; i < c->files_n; i++)
-		if (c->files[i].write_bytes.n &&
-		    c->files[i].write_bytes.value[0] < 1)
-			workload_fault(f,
-				       "checkpoint.files[%u].write_bytes: "
-				       "less than 1",
-				       i);
+		check_checkpoint_file(&c->files[i], i, f);
+	check_transformer(&c->transformer, f);
 }
 
 void workload_check_values(const struct workload *w, struct workload_faults *f)
 {
 	check_dataset(w, f);
 	check_access(w, f);
+	check_pipeline(w, f);
 	check_checkpoint(w, f);
 	if (!w->name[0])
 		workload_fault(f, "name: missing");

@@ -3,6 +3,7 @@
 #include "replay/workload/distribution.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "replay/workload/quantiles.h"
@@ -99,6 +100,84 @@ static double line_end(const struct distribution *d, double from, double low,
 	return 2 * sum / TAIL_PARTS - from;
 }
 
+static void exact_moments(const struct distribution *d, double *mean,
+			  double *variance)
+{
+	double square = d->a * d->a + d->b * d->b;
+
+	*mean = d->a;
+	*variance = d->b * d->b;
+	switch (d->kind) {
+	case DISTRIBUTION_NORMAL:
+		break;
+	case DISTRIBUTION_FOLDED:
+		if (d->b > 0)
+			*mean = d->b * sqrt(2 / M_PI) *
+					exp(-d->a * d->a / (2 * d->b * d->b)) +
+				d->a * (1 - 2 * normal_share(-d->a / d->b));
+		*variance = square - *mean * *mean;
+		break;
+	case DISTRIBUTION_UNIFORM:
+		*mean = (d->a + d->b) / 2;
+		*variance = (d->b - d->a) * (d->b - d->a) / 12;
+		break;
+	case DISTRIBUTION_GAMMA:
+		*mean = d->a * d->b;
+		*variance = *mean * d->b;
+		break;
+	case DISTRIBUTION_EXPONENTIAL:
+		*variance = d->a * d->a;
+		break;
+	case DISTRIBUTION_POISSON:
+		*variance = d->a;
+		break;
+	}
+}
+
+/* The larger root of x x + b x + c. NaN: none. */
+static double larger_root(double b, double c)
+{
+	return (-b + sqrt(b * b - 4 * c)) / 2;
+}
+
+/*
+ * Choose the ends of the table @v so that its lines have the mean and the
+ * deviation of @d: the tails are lines too, and would be too heavy with the mean
+ * alone. A low end below @least becomes that, then only the deviation is kept.
+ * False, and @v unchanged, where no ends do.
+ */
+static bool ends_by_moments(const struct distribution *d, double least,
+			    double v[DISTRIBUTION_TABLE])
+{
+	const int last = DISTRIBUTION_TABLE - 1;
+	double mean, variance, p, q, x, y, sum = 0, square = 0;
+
+	exact_moments(d, &mean, &variance);
+	for (int i = 1; i < last - 1; i++) {
+		double a = v[i] - mean, b = v[i + 1] - mean;
+
+		sum += (a + b) / 2;
+		square += (a * a + a * b + b * b) / 3;
+	}
+	p = v[1] - mean;
+	q = v[last - 1] - mean;
+	square = 3 * (last * variance - square);
+	/* x + y = sum, and x x + p x + p p + y y + q y + q q = square */
+	sum = -2 * sum - p - q;
+	x = -larger_root(-(p - 2 * sum - q) / 2,
+			 (sum * sum + q * sum + p * p + q * q - square) / 2);
+	y = sum - x;
+	if (x + mean < least) {
+		x = least - mean;
+		y = larger_root(q, x * x + p * x + p * p + q * q - square);
+	}
+	if (!(x <= p) || !(y >= q))
+		return false;
+	v[0] = mean + x;
+	v[last] = mean + y;
+	return true;
+}
+
 void distribution_table(const struct distribution *d, double unit,
 			int64_t least, int64_t value[DISTRIBUTION_TABLE])
 {
@@ -107,9 +186,11 @@ void distribution_table(const struct distribution *d, double unit,
 
 	for (int i = 1; i < last; i++)
 		v[i] = distribution_value(d, (double)i / last);
-	v[0] = fmin(v[1], line_end(d, v[1], 0, 1.0 / last));
-	v[last] =
-		fmax(v[last - 1], line_end(d, v[last - 1], 1 - 1.0 / last, 1));
+	if (!ends_by_moments(d, (double)least / unit, v)) {
+		v[0] = fmin(v[1], line_end(d, v[1], 0, 1.0 / last));
+		v[last] = fmax(v[last - 1],
+			       line_end(d, v[last - 1], 1 - 1.0 / last, 1));
+	}
 	for (int i = 0; i <= last; i++) {
 		double x = round(v[i] * unit);
 

@@ -172,7 +172,9 @@ static void put_dataset(struct writing *to)
 		line(to, "  num_files_eval: %" PRId64, w->evaluation.files);
 	if (d->sample_bytes.n)
 		put_sizes(to);
-	if (d->compression) {
+	if (d->compression && d->format != WORKLOAD_HDF5)
+		lost(to, "dataset.compression: DLIO compresses hdf5 alone");
+	else if (d->compression) {
 		line(to, "  compression: gzip");
 		line(to, "  compression_level: %" PRId64, d->compression_level);
 	}
@@ -276,6 +278,8 @@ static void put_model(struct writing *to)
 				     c->files[i].bytes * c->files[i].count /
 					     ranks / 4);
 	}
+	if (c->transformer.layers)
+		lost(to, "checkpoint.transformer: not exported");
 	if (!bytes)
 		lost(to, "checkpoint.files: DLIO adds a file of 10,240 bytes");
 	if (c->files_n > 1 && bytes)
@@ -335,6 +339,15 @@ static void put_lost(struct writing *to)
 		lost(to, "access.chain: sizes and strides of single reads");
 	if (w->access.api == WORKLOAD_MPIIO)
 		lost(to, "access.api mpiio: DLIO reads with POSIX calls");
+	if (w->access.open_files > 1)
+		lost(to, "access.open_files: DLIO opens a file a sample");
+	if (w->access.member_opens > 1)
+		lost(to, "access.member_opens: DLIO reads with its own NumPy");
+	if (w->pipeline.start_ns || w->pipeline.take_ns.n)
+		lost(to, "pipeline.start_ns, pipeline.take_ns: times of the "
+			 "framework");
+	if (w->dataset.series_bytes_n)
+		lost(to, "dataset.series_bytes: the order of the sizes");
 	if (w->compute.series_ns_n)
 		lost(to, "compute.series_ns: the order of the step times");
 	if (w->compute.on == WORKLOAD_CPU || w->preprocess.on == WORKLOAD_CPU)
@@ -354,7 +367,8 @@ int dlio_export(const struct workload *w, struct reel_buf *out,
 		struct reel_error *err)
 {
 	struct writing to = {.w = w, .err = err};
-	bool checkpoints = w->checkpoint.files_n > 0;
+	bool checkpoints =
+		w->checkpoint.files_n || w->checkpoint.transformer.layers;
 	double mean, stdev;
 
 	if (w->epochs && !formats[w->dataset.format])

@@ -125,6 +125,7 @@ static int parse(struct walk *w, yaml_parser_t *parser)
 			       w->path);
 	else
 		rc = walk(w, 1, &key, 0); /* node 1 is the root */
+	w->doc = NULL;
 	yaml_document_delete(&doc);
 	reel_buf_fini(&key);
 	return rc ? -1 : 0;

@@ -160,5 +160,8 @@ int export_fio(const struct workload *w, struct reel_buf *out,
 		return -1;
 	if (w->epochs && w->dataset.sample_bytes.n && put_reads(w, out, err))
 		return -1;
+	if (w->checkpoint.transformer.layers &&
+	    reel_buf_puts(out, "; not exported: checkpoint.transformer\n", err))
+		return -1;
 	return put_writes(w, out, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The keys of workload.json. docs/workload.md explains each. */
+/* The keys of workload.json; "ioreel workload keys" prints them. */
 #include "replay/workload/keys.h"
 
 #include "replay/workload/workload.h"
@@ -70,6 +70,7 @@ static const char *const orders[] = {"sequential", "shuffle", "window", NULL};
 static const char *const works[] = {"sleep", "cpu", NULL};
 static const char *const syncs[] = {"none", "barrier", "allreduce", NULL};
 static const char *const owners[] = {"root", "all", "shard", NULL};
+static const char *const layouts[] = {"plain", "torch", "tensorflow", NULL};
 static const char *const caches[] = {"as-is", "cold", "warm", NULL};
 
 static const struct workload_key column[] = {
@@ -84,6 +85,9 @@ static const struct workload_key dataset[] = {
 	INTEGER(workload_dataset, files, 0, MOST_COUNT, 1),
 	INTEGER(workload_dataset, samples_per_file, 1, MOST_COUNT, 1),
 	QUANTILES(workload_dataset, sample_bytes, MOST_BYTES),
+	NUMBERS(workload_dataset, series_bytes, KEY_INTEGERS, 0, MOST_BYTES,
+		65536),
+	BOOL(workload_dataset, labels, 1),
 	INTEGER(workload_dataset, folders, 0, 1e6, 0),
 	TEXT(workload_dataset, prefix, KEY_NAME),
 	WORD(workload_dataset, compression, compressions, WORKLOAD_PLAIN),
@@ -113,6 +117,8 @@ static const struct workload_key access_state[] = {
 };
 
 static const struct workload_key access[] = {
+	INTEGER(workload_access, open_files, 1, 1024, 1),
+	INTEGER(workload_access, member_opens, 1, 2, 1),
 	INTEGER(workload_access, transfer_bytes, 0, 1073741824, 0),
 	WORD(workload_access, api, apis, WORKLOAD_POSIX),
 	BOOL(workload_access, collective, 0),
@@ -131,6 +137,8 @@ static const struct workload_key pipeline[] = {
 	INTEGER(workload_pipeline, seed, 0, MOST_SEED, 1),
 	INTEGER(workload_pipeline, batch, 1, 1e6, 1),
 	BOOL(workload_pipeline, drop_last, 0),
+	INTEGER(workload_pipeline, start_ns, 0, MOST_NS, 0),
+	QUANTILES(workload_pipeline, take_ns, MOST_NS),
 	END,
 };
 
@@ -155,12 +163,29 @@ static const struct workload_key synchronise[] = {
 };
 
 static const struct workload_key checkpoint_file[] = {
+	WORD(workload_checkpoint_file, layout, layouts, WORKLOAD_PLAIN_FILE),
 	WORD(workload_checkpoint_file, owner, owners, WORKLOAD_ROOT),
 	INTEGER(workload_checkpoint_file, count, 1, 1e6, 1),
 	INTEGER(workload_checkpoint_file, bytes, 0, MOST_BYTES, 0),
 	QUANTILES(workload_checkpoint_file, write_bytes, MOST_BYTES),
+	QUANTILES(workload_checkpoint_file, tensor_bytes, MOST_BYTES),
 	BOOL(workload_checkpoint_file, fsync, 0),
 	BOOL(workload_checkpoint_file, rename, 0),
+	END,
+};
+
+static const struct workload_key transformer[] = {
+	INTEGER(workload_transformer, layers, 0, 10000, 0),
+	INTEGER(workload_transformer, hidden, 0, 1e6, 0),
+	INTEGER(workload_transformer, key_value, 0, 1e6, 0),
+	INTEGER(workload_transformer, feed_forward, 0, 1e7, 0),
+	INTEGER(workload_transformer, vocabulary, 0, 1e8, 0),
+	INTEGER(workload_transformer, parameter_bytes, 1, 8, 2),
+	INTEGER(workload_transformer, optimizer_bytes, 0, 64, 12),
+	INTEGER(workload_transformer, zero, 0, 3, 0),
+	INTEGER(workload_transformer, tensor, 1, 1e6, 1),
+	INTEGER(workload_transformer, pipeline, 1, 10000, 1),
+	BOOL(workload_transformer, fsync, 0),
 	END,
 };
 
@@ -173,6 +198,7 @@ static const struct workload_key checkpoint[] = {
 	INTEGER(workload_checkpoint, keep, 0, 1e6, 0),
 	LIST(workload_checkpoint, files, checkpoint_file,
 	     workload_checkpoint_file, 4096),
+	GROUP(workload_checkpoint, transformer, transformer),
 	END,
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* workload.json into a struct workload, by the table of keys. */
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -166,11 +167,15 @@ static int numbers(struct reading *r, const struct place *p,
 	struct place at = {p, NULL, 0};
 	void *memory;
 
-	free(integers ? (void *)*integers : (void *)*reals);
-	if (integers)
+	assert(count && (integers || reals));
+	if (integers) {
+		free(*integers);
 		*integers = NULL;
-	else
+	}
+	if (reals) {
+		free(*reals);
 		*reals = NULL;
+	}
 	*count = 0;
 	if (!json_is_array(v) || n > k->elements) {
 		fault_at(r, p,

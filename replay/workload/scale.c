@@ -44,6 +44,17 @@ static void scale_count(struct workload_dataset *d, double factor)
 		d->folders = d->files;
 }
 
+/* The same tensors: a matrix has @factor times the bytes, a norm its root. */
+static void scale_transformer(struct workload_transformer *t, double factor)
+{
+	double side = sqrt(factor);
+
+	t->hidden = scaled(t->hidden, side);
+	t->key_value = scaled(t->key_value, side);
+	t->feed_forward = scaled(t->feed_forward, side);
+	t->vocabulary = scaled(t->vocabulary, side);
+}
+
 void workload_scale(struct workload *w, double scale)
 {
 	struct workload_dataset *d = &w->dataset;
@@ -61,6 +72,8 @@ void workload_scale(struct workload *w, double scale)
 	if (w->total_steps)
 		w->total_steps = scaled(w->total_steps, count);
 	scale_quantiles(&d->sample_bytes, scale);
+	for (uint32_t i = 0; i < d->series_bytes_n; i++)
+		d->series_bytes[i] = scaled(d->series_bytes[i], scale);
 	d->chunk_bytes = scaled(d->chunk_bytes, scale);
 	scale_quantiles(&w->compute.step_ns, scale);
 	scale_quantiles(&w->preprocess.sample_ns, scale);
@@ -72,7 +85,9 @@ void workload_scale(struct workload *w, double scale)
 
 		f->bytes = scaled(f->bytes, scale * count);
 		scale_quantiles(&f->write_bytes, scale);
+		scale_quantiles(&f->tensor_bytes, scale * count);
 	}
+	scale_transformer(&w->checkpoint.transformer, scale * count);
 	w->checkpoint.pause_ns = scaled(w->checkpoint.pause_ns, scale * count);
 }
 

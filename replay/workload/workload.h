@@ -56,6 +56,11 @@ struct workload_dataset {
 	int64_t files, samples_per_file;
 	/* Payload of a sample: a record, an array, an image file, a row. */
 	struct quantiles sample_bytes;
+	/* Not empty: the sizes of the samples in their order, again and again,
+	 * instead of drawn ones: the files are as long as the recorded ones. */
+	int64_t *series_bytes;
+	uint32_t series_bytes_n;
+	bool labels;	 /* a second array beside the samples, of npz and hdf5 */
 	int64_t folders; /* files are dealt to them; 0: no folders */
 	char prefix[WORKLOAD_NAME];
 	int compression; /* enum workload_compression */
@@ -76,8 +81,9 @@ struct workload_evaluation {
 	struct quantiles step_ns;
 };
 
-/* A state of the chain: a read of @bytes, @stride bytes behind the end of the one
- * before it; @next: the probability of each state after it. */
+/* A state of the chain: a read of @bytes (0: one that asks at the end of the file),
+ * @stride bytes behind the end of the one before it; @next: the probability of each
+ * state after it. */
 struct workload_access_state {
 	int64_t bytes, stride;
 	double *next;
@@ -88,10 +94,16 @@ enum workload_api { WORKLOAD_POSIX, WORKLOAD_MPIIO };
 
 /* Reads that differ from those of the format's usual reader. */
 struct workload_access {
-	int64_t transfer_bytes; /* 0: as the format's reader */
+	/* Files that a reader of arrays keeps open until its epoch ends; the one
+	 * that was used least recently is closed for another. */
+	int64_t open_files;
+	/* How often np.load() opens a member of an npz archive: once from
+	 * NumPy 2.3 on, twice before. */
+	int64_t member_opens;
+	int64_t transfer_bytes; /* of a read at most; 0: as the format's reader */
 	int api;		/* enum workload_api */
 	bool collective;	/* of MPI-IO */
-	bool direct;		/* O_DIRECT */
+	bool direct;		/* O_DIRECT, in whole blocks of 4 KiB */
 	/* Not empty: read each file by this chain instead of by its format. */
 	struct workload_access_state *chain;
 	uint32_t chain_n;
@@ -110,6 +122,9 @@ struct workload_pipeline {
 	int64_t seed;
 	int64_t batch; /* samples of a rank */
 	bool drop_last;
+	int64_t start_ns; /* until readers begin, in each epoch */
+	/* The stepping thread needs it to take a batch that is ready. */
+	struct quantiles take_ns;
 };
 
 enum workload_work { WORKLOAD_SLEEP, WORKLOAD_CPU };
@@ -143,13 +158,44 @@ enum workload_owner {
 	WORKLOAD_SHARD, /* each rank writes bytes / ranks */
 };
 
+enum workload_layout {
+	WORKLOAD_PLAIN_FILE, /* bytes, and nothing else */
+	WORKLOAD_TORCH,	     /* the zip file of torch.save() */
+	WORKLOAD_TENSORFLOW, /* data, index and state of tf.train.Checkpoint */
+};
+
+#define WORKLOAD_TENSORS 1000000 /* of a file, at most */
+
 /* @count files of a checkpoint. */
 struct workload_checkpoint_file {
-	int owner; /* enum workload_owner */
+	int layout; /* enum workload_layout */
+	int owner;  /* enum workload_owner */
 	int64_t count;
-	int64_t bytes;
-	struct quantiles write_bytes; /* of a write; empty: all in one */
-	bool fsync, rename;
+	int64_t bytes; /* of the tensors, without the layout's own */
+	/* A write of a plain file has so many; empty: all in one. */
+	struct quantiles write_bytes;
+	/* A tensor of the other layouts has so many, until @bytes are spent; empty: one
+	 * tensor. */
+	struct quantiles tensor_bytes;
+	bool fsync;
+	bool rename; /* written under another name; tensorflow always is */
+};
+
+/*
+ * Checkpoints of a transformer as DeepSpeed's files (torch.save() of each), by its
+ * rank: grouped attention, an MLP of three matrices, two norms a layer, the
+ * embedding and its counterpart. @layers 0: none.
+ */
+struct workload_transformer {
+	int64_t layers, hidden, feed_forward, vocabulary;
+	int64_t key_value;	 /* width of keys and values; 0: @hidden */
+	int64_t parameter_bytes; /* of a parameter, in the model's states */
+	/* The optimizer has so many for a parameter: a master copy and two moments,
+	 * a third each. 0: no such states. */
+	int64_t optimizer_bytes;
+	int64_t zero;		  /* stage: what is divided between replicas */
+	int64_t tensor, pipeline; /* ranks that share a replica of the model */
+	bool fsync;
 };
 
 struct workload_checkpoint {
@@ -160,6 +206,7 @@ struct workload_checkpoint {
 	int64_t keep;	  /* older ones are removed; 0: all stay */
 	struct workload_checkpoint_file *files;
 	uint32_t files_n;
+	struct workload_transformer transformer;
 };
 
 enum workload_cache { WORKLOAD_AS_IS, WORKLOAD_COLD, WORKLOAD_WARM };

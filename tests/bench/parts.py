@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import figures
+import reads
 import tracers
 from tracers import BIN, HERE, HOOKS, O, Failed, Tracer
 
@@ -306,4 +307,5 @@ PARTS = {"calls": (calls, "A call: added to the bare call (about nothing: not se
          "start": (start, "A process, from its spawn to its end: added to it"),
          "loader": (loader, "PyTorch DataLoader job, 2 forked workers, 3,000 files: ratio to bare"),
          "tfrecord": (tfrecord, "TensorFlow TFRecord job: ratio to bare"),
-         "storage": (storage, "Traces: their size, and reading them")}
+         "storage": (storage, "Traces: their size, and reading them"),
+         "reads": (reads.reads, "ioreel run beside fio: fio's rate over ours")}

@@ -108,6 +108,17 @@ for f in equal several; do
 done
 "$IOREEL" fit equal.reel >o.json 2>err
 is 'and their bytes' "$(field o.json 'd["dataset"]["sample_bytes"]')" 30001
+"$IOREEL" record -q -o gzip.reel python3 job.py ds.several_gzip
+"$IOREEL" fit gzip.reel >o.json 2>err
+is 'fit finds chunks and compression' "$(field o.json '[d["dataset"][k] for k in ("chunk_bytes", "compression", "compression_level")]')" "[7000, 'gzip', 1]"
+"$IOREEL" fit equal.reel >o.json 2>err
+is 'fit finds that there are none' "$(field o.json '[d["dataset"][k] for k in ("chunk_bytes", "compression")]')" "[0, 'none']"
+"$IOREEL" record -q -o pieces.reel python3 job.py ds.pieces
+mv ds.pieces gone
+"$IOREEL" fit pieces.reel >o.json 2>err
+mv gone ds.pieces
+check 'without the files: the reason says so' 'grep -A4 "\"dataset.c[ho]" o.json | grep -q "not here"'
+echo "# chunks of 7000 bytes: $(field o.json 'd["dataset"]["chunk_bytes"]')"
 cat >load.py <<'PY'
 import sys, h5py
 path, samples, equal = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "1"

@@ -20,7 +20,8 @@ for f in glob.glob("ds/train/*.indexed_binary"):
     data = np.memmap(f, np.uint8)
     offsets, sizes = (np.fromfile(f + s, "<u8") for s in (".off.idx", ".sz.idx"))
     assert len(offsets) == len(sizes) == 6 and offsets[-1] + sizes[-1] == len(data)
-    numbers += [int.from_bytes(data[o:o + 8].tobytes(), "little") for o in offsets]
+    numbers += [int.from_bytes(data[o:o + 8].tobytes(), "little")
+                for o in offsets.astype(int)]
 assert sorted(numbers) == list(range(60)), len(numbers)
 PY
 if python3 -c 'import numpy' 2>/dev/null; then
@@ -51,6 +52,7 @@ for bytes in 100 4096 5000 1000000; do
 		skip "$bytes bytes" 'no strace, or not Python 3.11 with NumPy 2'
 	fi
 done
-check 'access.transfer_bytes limits a read' 'strace -y -e trace=read -o s.txt "$IOREEL" run -q one.json --data one --set access.transfer_bytes=100000 >/dev/null &&
+check 'access.transfer_bytes limits a read' 'w set w.json dataset.files=1 dataset.sample_bytes=1000000 epochs=1 pipeline.batch=1 >limited.json &&
+	"$IOREEL" gen -q limited.json limited && strace -y -e trace=read -o s.txt "$IOREEL" run -q limited.json --data limited --set access.transfer_bytes=100000 >/dev/null &&
 	[ "$(grep -c "indexed_binary>.* 100000) = 100000" s.txt)" = 60 ]'
 finish

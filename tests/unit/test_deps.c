@@ -143,10 +143,10 @@ static void test_descriptors(void)
 	end();
 }
 
-static void test_numbers(void)
+static void test_freed_numbers(void)
 {
 	struct reel_event ev;
-	uint32_t closed, opened, r, w;
+	uint32_t closed, opened, r;
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDONLY));
@@ -187,6 +187,12 @@ static void test_numbers(void)
 	ok(waits(1, opened, 0, closed),
 	   "even if the new descriptor is closed by then");
 	end();
+}
+
+static void test_copied_numbers(void)
+{
+	struct reel_event ev;
+	uint32_t closed, opened, r, w;
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDONLY));
@@ -240,6 +246,11 @@ static void test_numbers(void)
 	r = play(0, open_event(ofd_again, 4, O_RDONLY));
 	ok(waits(0, r, 1, w), "and opened again after its close");
 	end();
+}
+
+static void test_used_numbers(void)
+{
+	uint32_t r, w;
 
 	begin();
 	w = play(0, open_event(ofd, 3, O_RDONLY));
@@ -326,6 +337,11 @@ static void test_directories(void)
 	ok(waits(0, c, 2, a) && waits(0, c, 1, b),
 	   "their new path waits for these, and for the rename()");
 	end();
+}
+
+static void test_directory_names(void)
+{
+	uint32_t a, b, c;
 
 	begin();
 	a = play(0, timed(path_event(REEL_CALL_RMDIR, dir, 0), 1000, 1100));
@@ -459,6 +475,11 @@ static void test_bytes(void)
 	r = play(1, fd_event(REEL_CALL_FTRUNCATE, ofd, 3));
 	ok(waits(1, r, 2, t), "and for the previous one");
 	end();
+}
+
+static void test_truncations(void)
+{
+	uint32_t r, w, t;
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDWR));
@@ -484,6 +505,11 @@ static void test_bytes(void)
 	t = play(2, open_event(ofd_again, 4, O_RDWR | O_TRUNC));
 	ok(waits(2, t, 1, r), "O_TRUNC waits for reads of the old bytes");
 	end();
+}
+
+static void test_flushed_bytes(void)
+{
+	uint32_t r, w, t;
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDWR));
@@ -513,7 +539,7 @@ static void test_bytes(void)
 /* Reads and writes that overlap: the result proves the order. */
 static void test_append_order(void)
 {
-	uint32_t r, w, first;
+	uint32_t r, w;
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDWR));
@@ -545,6 +571,11 @@ static void test_append_order(void)
 	r = play(1, timed(PREAD(ofd, 3, 0, 100, 0), 2010, 2040));
 	ok(waits(0, w, 1, r), "and for EOF");
 	end();
+}
+
+static void test_append_positions(void)
+{
+	uint32_t r, w, first;
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDWR));
@@ -649,12 +680,18 @@ static void test_forks(void)
 int main(void)
 {
 	test_descriptors();
-	test_numbers();
+	test_freed_numbers();
+	test_copied_numbers();
+	test_used_numbers();
 	test_paths();
 	test_directories();
+	test_directory_names();
 	test_pending_changes();
 	test_bytes();
+	test_truncations();
+	test_flushed_bytes();
 	test_append_order();
+	test_append_positions();
 	test_forks();
 	return done();
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
+
 #include "replay/engine/shared_state.h"
 #include "tests/lib/tap.h"
 
@@ -28,19 +30,19 @@ static void test_until(void)
 	for (int burn = 0; burn < 2; burn++) {
 		clock.burn = burn;
 		for (int64_t ns = 0; ns < 3000000; ns += 300000) {
-			int64_t deadline = wait_now() + ns;
+			int64_t deadline = reel_now_ns() + ns;
 
 			wait_until(&clock, &res, deadline);
-			early += wait_now() < deadline;
+			early += reel_now_ns() < deadline;
 		}
 	}
 	is(early, 0, "no wait ends early");
 	is(head.spinning, 0, "no thread is counted as spinning");
-	wait_until(&clock, &res, wait_now() - 1000000000);
+	wait_until(&clock, &res, reel_now_ns() - 1000000000);
 	ok(1, "a deadline in the past returns at once");
 	head.stop = 1;
 	clock.burn = false;
-	wait_until(&clock, &res, wait_now() + 3600ll * 1000000000);
+	wait_until(&clock, &res, reel_now_ns() + 3600ll * 1000000000);
 	ok(1, "a stop ends a wait of an hour");
 	head.stop = 0;
 }
@@ -90,7 +92,7 @@ static void *hog(void *arg)
 
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
 		wait_lock(&lock);
-		for (int64_t end = wait_now() + 500; wait_now() < end;)
+		for (int64_t end = reel_now_ns() + 500; reel_now_ns() < end;)
 			;
 		wait_unlock(&lock);
 	}

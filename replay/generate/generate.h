@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Write a data set: every rank its share, with several threads. */
-#ifndef REPLAY_DATASET_GENERATE_H
-#define REPLAY_DATASET_GENERATE_H
+#ifndef REPLAY_GENERATE_GENERATE_H
+#define REPLAY_GENERATE_GENERATE_H
 
 #include <stdint.h>
 

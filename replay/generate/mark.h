@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The mark of a data set's folder: which data set it is. */
-#ifndef REPLAY_DATASET_MARK_H
-#define REPLAY_DATASET_MARK_H
+#ifndef REPLAY_GENERATE_MARK_H
+#define REPLAY_GENERATE_MARK_H
 
 struct reel_error;
 struct workload;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Write a data set. */
-#include "replay/dataset/generate.h"
+#include "replay/generate/generate.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 #include "replay/comm/comm.h"
 #include "replay/dataset/format.h"
-#include "replay/dataset/mark.h"
+#include "replay/generate/mark.h"
 #include "replay/workload/workload.h"
 
 #define THREADS_MOST 256

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The mark of a data set's folder: which data set it is. */
-#include "replay/dataset/mark.h"
+#include "replay/generate/mark.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 
-#include "replay/dataset/generate.h"
+#include "replay/generate/generate.h"
 #include "replay/workload/workload.h"
 
 /* The keys that decide about the bytes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Thrift's compact protocol. */
-#include "replay/dataset/thrift.h"
+#include "replay/dataset/codec/thrift.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  *
  * Source: "Thrift Compact protocol" of Apache Thrift's specifications.
  */
-#ifndef REPLAY_DATASET_THRIFT_H
-#define REPLAY_DATASET_THRIFT_H
+#ifndef REPLAY_DATASET_CODEC_THRIFT_H
+#define REPLAY_DATASET_CODEC_THRIFT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the files of the data set are stored: chunks and compression. The files show
+ * it where they are still there, else their names and the sizes of reads.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/error.h"
+#include "lib/store/view.h"
+
+#include "replay/dataset/format.h"
+#include "replay/fit/internal.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+#define LOOK_MOST 1000 /* files that are opened */
+
+/* The files that were looked at. */
+struct stored {
+	uint32_t seen, gzip, labels;
+	struct format_storage
+		first;	  /* the first one that is compressed or chunked */
+	double bytes;	  /* of all that were seen */
+	int64_t *payload; /* of each; the first @payloads */
+	uint32_t payloads;
+};
+
+static bool is_gz(const struct fit *f)
+{
+	size_t n = f->files ? strlen(f->file[0].path) : 0;
+
+	return n > 3 && !strcasecmp(f->file[0].path + n - 3, ".gz");
+}
+
+static void look_at_files(struct fit *f, const struct format *format,
+			  struct stored *s)
+{
+	for (uint32_t i = 0; i < f->files && i < LOOK_MOST; i++) {
+		struct format_storage one;
+
+		if (!format->storage(f->file[i].path, &one))
+			continue;
+		if ((one.gzip || one.chunk_bytes) && !s->first.gzip &&
+		    !s->first.chunk_bytes)
+			s->first = one;
+		s->seen++;
+		s->gzip += one.gzip;
+		s->labels += one.labels;
+		s->bytes += (double)f->file[i].size;
+		if (one.payload_bytes)
+			s->payload[s->payloads++] = one.payload_bytes;
+	}
+}
+
+/* The share of the payload that compression removes, so that files get as large. */
+static int fit_compressibility(struct fit *f, const struct stored *s)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	double mean =
+		quantiles_mean(&d->sample_bytes) * (double)d->samples_per_file;
+	double left = s->seen && mean > 0 ? s->bytes / (s->seen * mean) : 1;
+
+	/* Text gets smaller whatever its values are. */
+	if (d->format == WORKLOAD_CSV)
+		return 0;
+	d->compressibility = left < 1 ? 1 - left : 0;
+	return fit_reason(f, "dataset.compressibility", 0.8,
+			  "the files have %.3g of the bytes of their samples",
+			  left < 1 ? left : 1);
+}
+
+/* The bytes of an array of labels were taken from each sample; there is none. */
+static void add_labels(struct fit *f, const struct format *format,
+		       const struct stored *s)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	int64_t more;
+
+	if (!s->payloads || !format->payload)
+		return;
+	more = s->payload[0] -
+	       (int64_t)format->payload((uint64_t)f->file[0].size, 1);
+	for (uint32_t i = 0; more > 0 && i < d->sample_bytes.n; i++)
+		d->sample_bytes.value[i] += more;
+	for (uint32_t i = 0; more > 0 && i < d->series_bytes_n; i++)
+		d->series_bytes[i] += more;
+}
+
+static int fit_from_files(struct fit *f, const struct format *format,
+			  const struct stored *s)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
+	d->compression = s->gzip * 2 > s->seen ? WORKLOAD_GZIP : WORKLOAD_PLAIN;
+	d->labels = (d->format != WORKLOAD_NPZ && d->format != WORKLOAD_HDF5) ||
+		    s->labels * 2 > s->seen;
+	d->chunk_bytes = s->first.chunk_bytes;
+	if (s->first.level)
+		d->compression_level = s->first.level;
+	if (fit_reason(f, "dataset.compression", 0.95,
+		       "%u of %u files that are still there are compressed",
+		       s->gzip, s->seen))
+		return -1;
+	if (d->format == WORKLOAD_HDF5 &&
+	    fit_reason(f, "dataset.chunk_bytes", 0.95,
+		       d->chunk_bytes ? "the chunks of the largest array of a "
+					"file that is still there"
+				      : "the largest array of a file that is "
+					"still there is contiguous"))
+		return -1;
+	if (!d->compression) {
+		if (!d->labels)
+			add_labels(f, format, s);
+		return 0;
+	}
+	/* Sizes of files were taken for those of samples. */
+	if (s->payloads &&
+	    (quantiles_of(&d->sample_bytes, s->payload, s->payloads,
+			  FIT_QUANTILES, f->err) ||
+	     fit_reason(f, "dataset.sample_bytes", 0.95,
+			"decompressed sizes of the first arrays")))
+		return -1;
+	return fit_compressibility(f, s);
+}
+
+/* The size of more than half of the large reads, when it is less than a sample: a
+ * reader of chunks takes each in a read. */
+static int fit_chunks_of_reads(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	int64_t bytes = 0, count = 0, all = 0;
+	struct reel_view v;
+
+	if (!reel_view_open(&v, f->st,
+			    "SELECT bytes, count(*) AS n FROM v_event WHERE "
+			    "class = 'data' AND call IN ('read', 'pread', "
+			    "'pread64') AND bytes >= 1024 GROUP BY bytes "
+			    "ORDER BY n",
+			    f->err))
+		while (reel_view_next(&v)) {
+			bytes = reel_view_int(&v, "bytes");
+			count = reel_view_int(&v, "n");
+			all += count;
+		}
+	if (reel_view_close(&v))
+		return -1;
+	if (2 * count <= all ||
+	    (double)bytes >= quantiles_mean(&d->sample_bytes))
+		return fit_reason(f, "dataset.chunk_bytes", 0.2,
+				  "the files are not here, and reads have no "
+				  "size below that of a sample in common");
+	d->chunk_bytes = bytes;
+	return fit_reason(f, "dataset.chunk_bytes", 0.4,
+			  "the files are not here; %lld of %lld reads from "
+			  "1 KiB on are of this size",
+			  (long long)count, (long long)all);
+}
+
+int fit_compression(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	const struct format *format = format_of(d->format);
+	struct stored s = {.seen = 0};
+	int rc;
+
+	if (!format || !format->storage)
+		return 0;
+	s.payload = reel_alloc(LOOK_MOST, sizeof(*s.payload), f->err);
+	if (!s.payload)
+		return -1;
+	look_at_files(f, format, &s);
+	if (s.seen) {
+		rc = fit_from_files(f, format, &s);
+	} else {
+		d->compression = format->gzip && is_gz(f) ? WORKLOAD_GZIP
+							  : WORKLOAD_PLAIN;
+		rc = fit_reason(f, "dataset.compression",
+				format->gzip ? 0.8 : 0.1,
+				format->gzip ? "the names of the files"
+					     : "the files are not here, and "
+					       "their names do not tell it");
+		if (!rc && d->format == WORKLOAD_HDF5)
+			rc = fit_chunks_of_reads(f);
+	}
+	free(s.payload);
+	return rc;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* Readers of a rank: processes or threads, and how far they are ahead. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+#include "lib/store/store.h"
+#include "lib/store/view.h"
+
+#include "replay/dataset/format.h"
+#include "replay/fit/internal.h"
+#include "replay/workload/workload.h"
+
+/* --- threads -------------------------------------------------------------- */
+
+/* Files that a rank reads at the same time, on average: a thread pool gives one
+ * reader's calls to any of its threads, so threads are not counted. */
+static double files_at_once(const struct fit *f)
+{
+	double sum_ns = 0;
+	int64_t union_ns = 0, end_ns = INT64_MIN;
+
+	for (uint32_t i = 0; i < f->visits; i++) {
+		const struct fit_visit *v = &f->visit[i];
+		int64_t from = v->start_ns > end_ns ? v->start_ns : end_ns;
+
+		sum_ns += (double)(v->end_ns - v->start_ns);
+		if (v->end_ns <= from)
+			continue;
+		union_ns += v->end_ns - from;
+		end_ns = v->end_ns;
+	}
+	return union_ns ? sum_ns / (double)union_ns / (double)f->ranks : 1;
+}
+
+/* Do the threads that step read the data set themselves? */
+static int steppers_read(struct fit *f, bool *out)
+{
+	struct reel_view v;
+	uint32_t inside = 0;
+
+	if (!reel_view_open(&v, f->st,
+			    "SELECT DISTINCT process_id, thread_id FROM v_span "
+			    "WHERE name = 'step'",
+			    f->err))
+		while (reel_view_next(&v)) {
+			int64_t thread = reel_view_exact(&v, "thread_id");
+
+			for (uint32_t i = 0; i < f->visits; i++)
+				inside += f->visit[i].thread_id == thread;
+		}
+	*out = inside > f->visits / 2;
+	return reel_view_close(&v);
+}
+
+static int fit_threads(struct fit *f)
+{
+	struct workload_pipeline *p = &f->w->pipeline;
+	double at_once;
+	bool inside;
+
+	p->unit = WORKLOAD_THREAD;
+	if (steppers_read(f, &inside))
+		return -1;
+	if (inside) {
+		p->readers = 0;
+		return fit_reason(f, "pipeline.readers", 0.9,
+				  "the thread that steps reads by itself");
+	}
+	at_once = files_at_once(f);
+	p->readers = llround(at_once);
+	if (p->readers < 1)
+		p->readers = 1;
+	return fit_reason(f, "pipeline.readers", 0.7,
+			  "other threads of a rank read %.2f data files at a "
+			  "time",
+			  at_once);
+}
+
+/* --- readers -------------------------------------------------------------- */
+
+int fit_readers(struct fit *f)
+{
+	struct workload_pipeline *p = &f->w->pipeline;
+	int64_t workers;
+	bool has;
+
+	if (reel_store_int(f->st,
+			   "SELECT max(max_workers) FROM "
+			   "v_loader_workers",
+			   &workers, &has, f->err))
+		return -1;
+	if (!has || !workers)
+		return fit_threads(f);
+	p->unit = WORKLOAD_PROCESS;
+	p->readers = workers;
+	return fit_reason(f, "pipeline.readers", 0.95,
+			  "worker processes of a rank at the same time");
+}
+
+/* --- prefetch ------------------------------------------------------------- */
+
+/* Set the batches ahead of each reader from those of all readers of all ranks. The
+ * next batch may begin before the last one counts as taken: so rounded down. */
+static void set_prefetch(struct fit *f, int64_t ahead)
+{
+	struct workload_pipeline *p = &f->w->pipeline;
+
+	ahead /= f->ranks ? f->ranks : 1;
+	p->prefetch = ahead / p->readers;
+	if (p->prefetch < 1)
+		p->prefetch = 1;
+	if (p->prefetch > 1024)
+		p->prefetch = 1024;
+}
+
+/* Workers mark their batches: those that were ready and not taken, at most. */
+static int prefetch_of_workers(struct fit *f)
+{
+	int64_t ahead = 0, ready = 0;
+	struct reel_view v;
+
+	if (!reel_view_open(&v, f->st,
+			    "SELECT start_ns AS ns, 1 AS change FROM v_span "
+			    "WHERE name = 'preprocess' UNION ALL SELECT "
+			    "start_ns + dur_ns, -1 FROM v_span WHERE name = "
+			    "'fetch' ORDER BY 1",
+			    f->err))
+		while (reel_view_next(&v)) {
+			ready += reel_view_exact(&v, "change");
+			if (ready < 0)
+				ready = 0;
+			if (ready > ahead)
+				ahead = ready;
+		}
+	if (reel_view_close(&v))
+		return -1;
+	set_prefetch(f, ahead);
+	return fit_reason(f, "pipeline.prefetch", 0.7,
+			  "at most %lld batches were begun and not taken",
+			  (long long)ahead);
+}
+
+struct ahead {
+	int64_t *bytes; /* by which the reads were ahead, of each step */
+	uint32_t n, room;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* At the start of each step of the first rank: what its readers had read by then
+ * beyond the batches of the steps before it. */
+static int bytes_ahead(struct fit *f, int64_t of_step, struct ahead *a)
+{
+	int64_t read = 0, steps = 0;
+	struct reel_view v;
+	int rc = 0;
+
+	if (!reel_view_open(
+		    &v, f->st,
+		    "SELECT start_ns AS ns, bytes FROM v_event WHERE class = "
+		    "'data' AND call_group = 'read' AND bytes > 0 AND "
+		    "process_id = (SELECT process_id FROM v_span WHERE name = "
+		    "'step' LIMIT 1) UNION ALL SELECT start_ns, -1 FROM v_step "
+		    "WHERE rank = ?1 ORDER BY 1",
+		    f->err)) {
+		reel_view_bind(&v, f->first_rank);
+		while (!rc && reel_view_next(&v)) {
+			int64_t bytes = reel_view_exact(&v, "bytes");
+
+			if (bytes >= 0) {
+				read += bytes;
+				continue;
+			}
+			rc = reel_array_reach(&a->bytes, &a->room, a->n,
+					      sizeof(*a->bytes), f->err);
+			if (!rc)
+				a->bytes[a->n++] = read - steps++ * of_step;
+		}
+	}
+	return reel_view_close(&v) || rc ? -1 : 0;
+}
+
+/* Threads mark nothing: the bytes that they are ahead of the steps. The step that
+ * has begun holds a batch, and one more is read. */
+static int prefetch_of_threads(struct fit *f)
+{
+	struct ahead a = {0};
+	int64_t bytes = 0, of_step, ahead = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < f->visits; i++)
+		bytes += f->visit[i].bytes;
+	of_step = f->steps ? bytes / f->steps / (f->ranks ? f->ranks : 1) : 0;
+	if (!of_step)
+		return fit_reason(f, "pipeline.prefetch", 0,
+				  "no steps were marked");
+	rc = bytes_ahead(f, of_step, &a);
+	if (!rc && a.n) {
+		qsort(a.bytes, a.n, sizeof(*a.bytes), by_bytes);
+		ahead = a.bytes[a.n / 2] / of_step - 1;
+	}
+	free(a.bytes);
+	if (rc)
+		return -1;
+	set_prefetch(f, (ahead > 0 ? ahead : 0) * (f->ranks ? f->ranks : 1));
+	return fit_reason(f, "pipeline.prefetch", 0.5,
+			  "at half of the steps the reads were %lld batches "
+			  "ahead",
+			  (long long)ahead);
+}
+
+int fit_prefetch(struct fit *f)
+{
+	if (!f->w->pipeline.readers)
+		return fit_reason(f, "pipeline.prefetch", 0.9,
+				  "nothing reads ahead of the steps");
+	return f->w->pipeline.unit == WORKLOAD_PROCESS ? prefetch_of_workers(f)
+						       : prefetch_of_threads(f);
+}
+
+/* --- open files ----------------------------------------------------------- */
+
+/* A file is open from the first to the last read of a visit. */
+struct change {
+	int64_t process_id, ns;
+	int by; /* 1 or -1 */
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	if (x->process_id != y->process_id)
+		return x->process_id < y->process_id ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return x->by - y->by;
+}
+
+/* The most files that a process read by turns. */
+static int64_t most_open(const struct change *c, size_t n)
+{
+	int64_t most = 0, now = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		now = i && c[i].process_id != c[i - 1].process_id
+			      ? c[i].by
+			      : now + c[i].by;
+		if (now > most)
+			most = now;
+	}
+	return most;
+}
+
+int fit_open_files(struct fit *f)
+{
+	const struct format *format = format_of(f->w->dataset.format);
+	struct change *c;
+	int64_t most;
+
+	if (!format || !format->any_order || f->w->access.chain_n ||
+	    f->w->pipeline.unit != WORKLOAD_PROCESS)
+		return 0;
+	c = reel_alloc(2 * (size_t)f->visits + 1, sizeof(*c), f->err);
+	if (!c)
+		return -1;
+	for (uint32_t i = 0; i < f->visits; i++) {
+		const struct fit_visit *v = &f->visit[i];
+
+		c[2 * i] = (struct change){v->process_id, v->start_ns, 1};
+		c[2 * i + 1] = (struct change){v->process_id, v->end_ns, -1};
+	}
+	qsort(c, 2 * (size_t)f->visits, sizeof(*c), by_time);
+	most = most_open(c, 2 * (size_t)f->visits);
+	free(c);
+	f->w->access.open_files = most < 1 ? 1 : most > 1024 ? 1024 : most;
+	return fit_reason(f, "access.open_files", 0.8,
+			  "a process read at most %lld files by turns",
+			  (long long)most);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Times of the framework: until its workers begin, and to take a batch. */
+#include <stdlib.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+#include "lib/store/view.h"
+
+#include "replay/fit/internal.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+#define START_LEAST_NS 1000000 /* less is no start of processes */
+#define TAKES_LEAST 10
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* From the first step of an epoch to the first batch that a worker begins. */
+static int fit_start(struct fit *f)
+{
+	int64_t *value = NULL, median = 0;
+	uint32_t n = 0, room = 0;
+	struct reel_view v;
+	int rc = 0;
+
+	if (!reel_view_open(
+		    &v, f->st,
+		    "SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
+		    "s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
+		    "e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
+		    "FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
+		    f->err)) {
+		reel_view_bind(&v, f->first_rank);
+		while (!rc && reel_view_next(&v)) {
+			rc = reel_array_reach(&value, &room, n, sizeof(*value),
+					      f->err);
+			if (!rc)
+				value[n++] = reel_view_int(&v, "ns");
+		}
+	}
+	if (reel_view_close(&v))
+		rc = -1;
+	if (!rc && n) {
+		qsort(value, n, sizeof(*value), by_value);
+		median = value[(n - 1) / 2];
+	}
+	free(value);
+	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
+	return rc ? -1
+		  : fit_reason(f, "pipeline.start_ns", n ? 0.8 : 0,
+			       "median of %u epochs, from the first step to "
+			       "the first batch of a worker",
+			       n);
+}
+
+/* Durations of the fetches that found a batch ready. */
+static int read_takes(struct fit *f, int64_t **value, uint32_t *n)
+{
+	struct reel_view v;
+	uint32_t room = 0;
+	int64_t ready = 0;
+	int rc = 0;
+
+	if (!reel_view_open(
+		    &v, f->st,
+		    "WITH p AS (SELECT process_id FROM v_span WHERE name = "
+		    "'step' ORDER BY process_id LIMIT 1) "
+		    "SELECT start_ns + dur_ns AS ns, -1 AS take_ns FROM v_span "
+		    "WHERE name = 'preprocess' AND closed AND process_id IN "
+		    "(SELECT process_id FROM process WHERE parent_id = "
+		    "(SELECT process_id FROM p)) UNION ALL SELECT start_ns, "
+		    "fetch_ns FROM v_step WHERE rank = ?1 AND fetch_ns >= 0 "
+		    "ORDER BY 1",
+		    f->err)) {
+		reel_view_bind(&v, f->first_rank);
+		while (!rc && reel_view_next(&v)) {
+			int64_t ns = reel_view_int(&v, "take_ns");
+
+			if (ns < 0) {
+				ready++;
+				continue;
+			}
+			if (ready-- <= 0)
+				continue;
+			rc = reel_array_reach(value, &room, *n, sizeof(**value),
+					      f->err);
+			if (!rc)
+				(*value)[(*n)++] = ns;
+		}
+	}
+	return reel_view_close(&v) || rc ? -1 : 0;
+}
+
+static int fit_take(struct fit *f)
+{
+	int64_t *value = NULL;
+	uint32_t n = 0;
+	int rc = read_takes(f, &value, &n);
+
+	if (!rc && n >= TAKES_LEAST)
+		rc = quantiles_of(&f->w->pipeline.take_ns, value, n,
+				  FIT_QUANTILES, f->err);
+	free(value);
+	return rc ? -1
+		  : fit_reason(f, "pipeline.take_ns",
+			       n >= TAKES_LEAST ? 0.7 : 0,
+			       "%u fetches that found a batch ready", n);
+}
+
+int fit_times(struct fit *f)
+{
+	const struct workload_pipeline *p = &f->w->pipeline;
+
+	if (!p->readers || p->unit != WORKLOAD_PROCESS)
+		return 0;
+	return fit_start(f) || fit_take(f) ? -1 : 0;
+}

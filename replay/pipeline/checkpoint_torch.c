@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * torch.save() of a dictionary of tensors "t0", "t1" ... of bytes, and torch.load().
+ * The zip file is that of caffe2/serialize/inline_container.cc with miniz; calls are
+ * those of its std::ofstream (libstdc++: a buffer of 8191 bytes, from 1024 on with
+ * the buffer in one writev) and of Python's BufferedReader. Measured with 2.13.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "replay/io/io.h"
+#include "replay/pipeline/checkpoint_layout.h"
+#include "replay/pipeline/checkpoint_pickle.h"
+#include "replay/pipeline/stop.h"
+
+#define STREAM_BUFFER 8191
+#define STREAM_DIRECT 1024
+#define READER_BUFFER 4096
+#define ALIGNMENT 64
+#define LOCAL_HEAD 30
+#define U32_MOST 0xffffffffull
+#define ID_DIGITS 40
+
+/* Where the parts of the file are: the reader goes by it, as by the directory. */
+struct torch_map {
+	char archive[CHECKPOINT_PATH];
+	uint64_t pickle, format_version, version, serialization_id, directory;
+	uint64_t pickle_bytes, directory_bytes;
+	uint64_t *tensor; /* NULL: not wanted */
+};
+
+struct torch_out {
+	struct checkpoint_source *s;
+	int fd;
+	bool dry; /* only compute the map */
+	struct reel_error *err;
+	uint8_t buffer[STREAM_BUFFER];
+	size_t fill;
+	uint64_t at;
+	uint64_t entries;
+	struct reel_buf directory;
+	struct torch_map map;
+};
+
+/* --- the stream ----------------------------------------------------------- */
+
+/* @data NULL: of the piece. */
+static int put(struct torch_out *o, const void *data, uint64_t n)
+{
+	size_t room = STREAM_BUFFER - o->fill;
+	size_t direct = room < STREAM_DIRECT ? room : STREAM_DIRECT;
+	int rc = 0;
+
+	o->at += n;
+	if (o->dry)
+		return 0;
+	if (n < direct) {
+		memcpy(o->buffer + o->fill, data ? data : o->s->piece,
+		       (size_t)n);
+		o->fill += (size_t)n;
+		return 0;
+	}
+	rc = io_write_repeated(o->s->io, o->fd, o->buffer, o->fill,
+			       data ? data : o->s->piece,
+			       data ? (size_t)n : CHECKPOINT_PIECE, n, o->err);
+	o->fill = 0;
+	return rc;
+}
+
+static void set16(uint8_t *p, uint64_t v)
+{
+	put_little(p, v, 2);
+}
+
+static void set32(uint8_t *p, uint64_t v)
+{
+	put_little(p, v, 4);
+}
+
+static void set64(uint8_t *p, uint64_t v)
+{
+	put_little(p, v, 8);
+}
+
+/* --- records -------------------------------------------------------------- */
+
+static uint32_t piece_crc(struct checkpoint_source *s, uint64_t n)
+{
+	uint32_t crc = 0;
+
+	if (s->crc_bytes == (int64_t)n)
+		return s->crc;
+	if (n >= CHECKPOINT_PIECE && !s->piece_crc)
+		s->piece_crc = (uint32_t)crc32(0, s->piece, CHECKPOINT_PIECE);
+	s->crc_bytes = (int64_t)n;
+	for (; n >= CHECKPOINT_PIECE; n -= CHECKPOINT_PIECE)
+		crc = (uint32_t)crc32_combine(crc, s->piece_crc,
+					      CHECKPOINT_PIECE);
+	s->crc = (uint32_t)crc32_combine(
+		crc, crc32(0, s->piece, (unsigned int)n), (long)n);
+	return s->crc;
+}
+
+/* The zip64 field: both sizes when they are large, the offset when it is. */
+static size_t zip64_field(uint8_t to[32], uint64_t size, uint64_t offset)
+{
+	size_t n = 4;
+
+	if (size < U32_MOST && offset < U32_MOST)
+		return 0;
+	if (size >= U32_MOST) {
+		set64(to + n, size);
+		set64(to + n + 8, size);
+		n += 16;
+	}
+	if (offset >= U32_MOST) {
+		set64(to + n, offset);
+		n += 8;
+	}
+	set16(to, 1);
+	set16(to + 2, n - 4);
+	return n;
+}
+
+/* A field of padding, so that the data are aligned. @fixed: bytes before it. */
+static size_t padding_field(uint8_t to[4 + ALIGNMENT], uint64_t fixed)
+{
+	uint64_t begin = fixed + 4;
+	size_t n = (ALIGNMENT - begin % ALIGNMENT) % ALIGNMENT;
+
+	memcpy(to, "FB", 2);
+	set16(to + 2, n);
+	memset(to + 4, 'Z', n);
+	return n + 4;
+}
+
+static int put_directory(struct torch_out *o, const char *name, size_t len,
+			 uint32_t crc, uint64_t n, uint64_t offset)
+{
+	uint8_t head[46] = {'P', 'K', 1, 2}, extra[32];
+	size_t extra_n = zip64_field(extra, n, offset);
+
+	set16(head + 8, 0x0808);
+	set32(head + 16, crc);
+	set32(head + 20, n < U32_MOST ? n : U32_MOST);
+	set32(head + 24, n < U32_MOST ? n : U32_MOST);
+	set16(head + 28, len);
+	set16(head + 30, extra_n);
+	set32(head + 42, offset < U32_MOST ? offset : U32_MOST);
+	o->entries++;
+	return reel_buf_add(&o->directory, head, sizeof(head), o->err) ||
+	       reel_buf_add(&o->directory, name, len, o->err) ||
+	       reel_buf_add(&o->directory, extra, extra_n, o->err);
+}
+
+/* @data NULL: of the piece. *@offset: of the local header. */
+static int put_record(struct torch_out *o, const char *record, const void *data,
+		      uint64_t n, uint64_t *offset)
+{
+	uint8_t head[LOCAL_HEAD] = {'P', 'K', 3, 4}, extra[32];
+	uint8_t padding[4 + ALIGNMENT], end[24] = {'P', 'K', 7, 8};
+	char name[CHECKPOINT_PATH + 64];
+	size_t len = (size_t)snprintf(name, sizeof(name), "%s/%s",
+				      o->map.archive, record);
+	uint64_t begin = o->at;
+	size_t extra_n = zip64_field(extra, n, begin);
+	size_t padding_n =
+		padding_field(padding, begin + LOCAL_HEAD + len + extra_n);
+	uint32_t crc = o->dry ? 0
+		       : data ? (uint32_t)crc32(0, data, (unsigned int)n)
+			      : piece_crc(o->s, n);
+
+	if (offset)
+		*offset = begin;
+	set16(head + 6, 0x0808);
+	set16(head + 26, len);
+	set16(head + 28, extra_n + padding_n);
+	set32(end + 4, crc);
+	set32(end + 8, n);
+	set32(end + 12, n);
+	if (extra_n) {
+		set64(end + 8, n);
+		set64(end + 16, n);
+	}
+	return put(o, head, sizeof(head)) || put(o, name, len) ||
+	       (extra_n && put(o, extra, extra_n)) ||
+	       put(o, padding, padding_n) || put(o, data, n) ||
+	       put(o, end, extra_n ? 24 : 16) ||
+	       put_directory(o, name, len, crc, n, begin);
+}
+
+/* --- the file ------------------------------------------------------------- */
+
+/* The name without its folder and its last ending. */
+static void set_archive(struct torch_map *m, const char *path)
+{
+	const char *name = strrchr(path, '/'), *dot;
+
+	name = name ? name + 1 : path;
+	dot = strrchr(name, '.');
+	snprintf(m->archive, sizeof(m->archive), "%.*s",
+		 (int)(dot ? dot - name : (long)strlen(name)), name);
+}
+
+static int put_end(struct torch_out *o)
+{
+	uint8_t end[56 + 20 + 22] = {'P', 'K', 6, 6};
+	uint64_t size = o->directory.len, at = o->at, records = at + size;
+	uint64_t few = o->entries < 0xffff ? o->entries : 0xffff;
+
+	o->map.directory = at;
+	o->map.directory_bytes = size;
+	set64(end + 4, 44);
+	set16(end + 12, 0x031e);
+	set16(end + 14, 45);
+	set64(end + 24, o->entries);
+	set64(end + 32, o->entries);
+	set64(end + 40, size);
+	set64(end + 48, at);
+	memcpy(end + 56, "PK\6\7", 4);
+	set64(end + 64, records);
+	set32(end + 72, 1);
+	memcpy(end + 76, "PK\5\6", 4);
+	set16(end + 84, few);
+	set16(end + 86, few);
+	set32(end + 88, size < U32_MOST ? size : U32_MOST);
+	set32(end + 92, at < U32_MOST ? at : U32_MOST);
+	return put(o, reel_buf_text(&o->directory), size) || put(o, end, 56) ||
+	       put(o, end + 56, 20) || put(o, end + 76, 22);
+}
+
+static int put_tensors(struct torch_out *o, const int64_t *bytes, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		char record[32];
+
+		snprintf(record, sizeof(record), "data/%lld", (long long)i);
+		if (put_record(o, record, NULL, (uint64_t)bytes[i],
+			       o->map.tensor ? &o->map.tensor[i] : NULL))
+			return -1;
+		if (!o->dry && stop_signal())
+			return 1;
+	}
+	return 0;
+}
+
+static int put_head(struct torch_out *o, const int64_t *bytes, int64_t n)
+{
+	struct reel_buf p = REEL_BUF_INIT;
+	int rc = torch_pickle(&p, bytes, n, o->err);
+
+	o->map.pickle_bytes = p.len;
+	if (!rc)
+		rc = put_record(o, "data.pkl", reel_buf_text(&p), p.len,
+				&o->map.pickle) ||
+		     put_record(o, ".format_version", "1", 1,
+				&o->map.format_version) ||
+		     put_record(o, ".storage_alignment", "64", 2, NULL) ||
+		     put_record(o, "byteorder", "little", 6, NULL);
+	reel_buf_fini(&p);
+	return rc ? -1 : 0;
+}
+
+static int put_tail(struct torch_out *o, int64_t n)
+{
+	char id[ID_DIGITS + 1];
+
+	snprintf(id, sizeof(id), "%040llu",
+		 (unsigned long long)n * 2654435761u);
+	return put_record(o, "version", "3\n", 2, &o->map.version) ||
+			       put_record(o, ".data/serialization_id", id,
+					  ID_DIGITS,
+					  &o->map.serialization_id) ||
+			       put_end(o) ||
+			       (!o->dry && o->fill &&
+				io_write_all(o->s->io, o->fd, o->buffer,
+					     o->fill, o->err))
+		       ? -1
+		       : 0;
+}
+
+/* 0, 1 (a signal), or -1. */
+static int put_all(struct torch_out *o, const int64_t *bytes, int64_t n)
+{
+	int rc = put_head(o, bytes, n);
+
+	if (!rc)
+		rc = put_tensors(o, bytes, n);
+	return rc ? rc : put_tail(o, n);
+}
+
+int torch_write(struct checkpoint_source *s, const char *path,
+		const int64_t *bytes, int64_t n, bool fsync,
+		struct reel_error *err)
+{
+	struct torch_out o = {.s = s, .err = err};
+	int rc;
+
+	set_archive(&o.map, path);
+	o.fd = io_create(s->io, path, err);
+	if (o.fd < 0)
+		return -1;
+	rc = put_all(&o, bytes, n);
+	if (!rc && fsync)
+		rc = io_fsync(s->io, o.fd, err);
+	if (io_close(s->io, o.fd, err))
+		rc = -1;
+	reel_buf_fini(&o.directory);
+	return rc;
+}
+
+/* --- loading -------------------------------------------------------------- */
+
+/* Python's BufferedReader on the file: [begin, end) is in its buffer. */
+struct torch_in {
+	struct checkpoint_source *s;
+	int fd;
+	struct reel_error *err;
+	uint64_t size, begin, end, at;
+};
+
+static int seek_to(struct torch_in *in, uint64_t to)
+{
+	if (in->at < in->end && to >= in->begin && to <= in->end) {
+		in->at = to;
+		return 0;
+	}
+	in->begin = in->end = in->at = to;
+	return io_seek(in->s->io, in->fd, (int64_t)to, SEEK_SET, in->err);
+}
+
+/* One call for @n bytes at the position of the file. */
+static int fetch(struct torch_in *in, uint64_t n, uint64_t *got)
+{
+	ssize_t done = io_read_repeated(in->s->io, in->fd, in->s->piece,
+					CHECKPOINT_PIECE, n, -1, in->err);
+
+	if (done < 0)
+		return -1;
+	if (!done)
+		return reel_fail(in->err, REEL_E_FORMAT,
+				 "a checkpoint is shorter than it was written");
+	*got = (uint64_t)done;
+	return 0;
+}
+
+static int take(struct torch_in *in, uint64_t from, uint64_t n)
+{
+	uint64_t has, got = 0;
+
+	if (seek_to(in, from))
+		return -1;
+	has = in->end - in->at < n ? in->end - in->at : n;
+	in->at += has;
+	for (n -= has; n; n -= got) {
+		if (n > READER_BUFFER) {
+			if (fetch(in, n, &got))
+				return -1;
+			in->begin = in->end = in->at += got;
+			continue;
+		}
+		if (fetch(in, READER_BUFFER, &got))
+			return -1;
+		in->begin = in->at;
+		in->end = in->begin + got;
+		got = got < n ? got : n;
+		in->at += got;
+	}
+	return 0;
+}
+
+/* A record behind its local header at @offset. */
+static int take_record(struct torch_in *in, const struct torch_map *m,
+		       const char *record, uint64_t offset, uint64_t n)
+{
+	uint8_t extra[32];
+	uint64_t fixed = offset + LOCAL_HEAD + strlen(m->archive) + 1 +
+			 strlen(record) + zip64_field(extra, n, offset);
+	uint64_t data = fixed + 4;
+
+	data += (ALIGNMENT - data % ALIGNMENT) % ALIGNMENT;
+	return take(in, offset, LOCAL_HEAD) || (n && take(in, data, n));
+}
+
+/* The kind of the file, then the directory from its end. */
+static int take_directory(struct torch_in *in, const struct torch_map *m)
+{
+	uint64_t size = in->size;
+	uint64_t tail = size < 4096 ? size : 4096;
+
+	if (io_fstat(in->s->io, in->fd, &in->size, in->err))
+		return -1;
+	if (!in->s->io->null && in->size != size)
+		return reel_fail(in->err, REEL_E_FORMAT,
+				 "a checkpoint is not as it was written");
+	if (take(in, 0, 4) || io_seek(in->s->io, in->fd, 0, SEEK_END, in->err))
+		return -1;
+	in->begin = in->end = in->at = size;
+	return take(in, 0, 8) || take(in, size - tail, tail) ||
+	       take(in, size - 22, 22) || take(in, size - 42, 20) ||
+	       take(in, size - 98, 56) ||
+	       take(in, m->directory, m->directory_bytes);
+}
+
+static int take_all(struct torch_in *in, const struct torch_map *m,
+		    const int64_t *bytes, int64_t n)
+{
+	if (take_directory(in, m) ||
+	    take_record(in, m, ".data/serialization_id", m->serialization_id,
+			ID_DIGITS) ||
+	    take_record(in, m, "version", m->version, 2) ||
+	    take_record(in, m, ".format_version", m->format_version, 1) ||
+	    take_record(in, m, "data.pkl", m->pickle, m->pickle_bytes))
+		return -1;
+	for (int64_t i = 0; i < n; i++) {
+		char record[32];
+
+		snprintf(record, sizeof(record), "data/%lld", (long long)i);
+		if (take_record(in, m, record, m->tensor[i],
+				(uint64_t)bytes[i]))
+			return -1;
+	}
+	return 0;
+}
+
+int torch_read(struct checkpoint_source *s, const char *path,
+	       const int64_t *bytes, int64_t n, struct reel_error *err)
+{
+	struct torch_out o = {.s = s, .err = err, .dry = true};
+	struct torch_in in = {.s = s, .err = err};
+	int rc;
+
+	set_archive(&o.map, path);
+	o.map.tensor = reel_alloc((size_t)n + 1, sizeof(*o.map.tensor), err);
+	rc = o.map.tensor ? put_all(&o, bytes, n) : -1;
+	reel_buf_fini(&o.directory);
+	in.size = o.at;
+	in.fd = rc ? -1 : io_open(s->io, path, false, err);
+	if (in.fd >= 0) {
+		rc = take_all(&in, &o.map, bytes, n);
+		if (io_close(s->io, in.fd, err))
+			rc = -1;
+	}
+	free(o.map.tensor);
+	return rc || in.fd < 0 ? -1 : 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of the data set that a reader has open. */
+#include "replay/pipeline/open_files.h"
+
+#include <stdlib.h>
+
+#include "lib/error.h"
+
+#include "replay/dataset/format.h"
+
+struct open_file {
+	void *state;
+	uint64_t file, used; /* used: the turn of its last use */
+};
+
+struct open_files {
+	const struct format *format;
+	const struct dataset *d;
+	struct io *io;
+	uint64_t turn;
+	uint32_t n, most, last; /* last: the one that was asked for */
+	struct open_file at[];
+};
+
+int open_files_new(struct open_files **out, const struct format *format,
+		   const struct dataset *d, struct io *io, uint32_t most,
+		   struct reel_error *err)
+{
+	struct open_files *f = reel_alloc(
+		1, sizeof(*f) + most * sizeof(struct open_file), err);
+
+	if (!f)
+		return -1;
+	f->format = format;
+	f->d = d;
+	f->io = io;
+	f->most = most;
+	*out = f;
+	return 0;
+}
+
+static int close_at(struct open_files *f, uint32_t i, struct reel_error *err)
+{
+	void *state = f->at[i].state;
+
+	f->at[i] = f->at[--f->n];
+	return f->format->close(state, err);
+}
+
+/* The one to close for another. */
+static uint32_t oldest(const struct open_files *f)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < f->n; i++)
+		if (f->at[i].used < f->at[best].used)
+			best = i;
+	return best;
+}
+
+/* The index of @file; f->n: it is not open. */
+static uint32_t find(const struct open_files *f, uint64_t file)
+{
+	uint32_t i = 0;
+
+	if (f->last < f->n && f->at[f->last].file == file)
+		return f->last;
+	while (i < f->n && f->at[i].file != file)
+		i++;
+	return i;
+}
+
+int open_files_get(struct open_files *f, uint64_t file, void **state,
+		   struct reel_error *err)
+{
+	uint32_t i = find(f, file);
+
+	if (i == f->n) {
+		void *opened = NULL;
+
+		if (f->n == f->most && close_at(f, oldest(f), err))
+			return -1;
+		if (f->format->open(&opened, f->d, file, f->io, err))
+			return -1;
+		i = f->n++;
+		f->at[i] = (struct open_file){.state = opened, .file = file};
+	}
+	f->at[i].used = ++f->turn;
+	f->last = i;
+	*state = f->at[i].state;
+	return 0;
+}
+
+int open_files_close(struct open_files *f, struct reel_error *err)
+{
+	int rc = 0;
+
+	while (f->n)
+		if (close_at(f, f->n - 1, rc ? NULL : err))
+			rc = -1;
+	return rc;
+}
+
+void open_files_free(struct open_files *f)
+{
+	if (f)
+		open_files_close(f, NULL);
+	free(f);
+}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""The rate of ioreel run beside that of fio: raw samples without computing, with the
+same files, sizes of reads and readers at a time; from the page cache, and from the
+storage with O_DIRECT. A figure is fio's rate over ours.
+"""
+import json
+import os
+import shutil
+import subprocess
+
+import figures
+from tracers import O, Failed
+
+SIZES = (("128 KiB", 131072), ("1 MiB", 1048576))
+FILES, FILE_BYTES, READERS, EPOCHS = 32, 16 << 20, 2, 4
+ROWS = ["raw, %s, %s: fio's rate" % (size, how) for size, _ in SIZES
+        for how in ("cached", "O_DIRECT")]
+
+
+def workload(size, direct):
+    return {"schema": "ioreel-workload-1", "name": "reads", "epochs": 1 if direct else EPOCHS,
+            "cache": "cold" if direct else "as-is", "synchronise": {"kind": "none"},
+            "dataset": {"format": "raw", "files": FILES, "sample_bytes": size,
+                        "samples_per_file": FILE_BYTES // size},
+            "access": {"direct": direct},
+            # A batch is a file, as a job of fio has every second one; no reader waits.
+            "pipeline": {"readers": READERS, "unit": "thread", "prefetch": 1024,
+                         "batch": FILE_BYTES // size}}
+
+
+def checked(argv, folder):
+    ran = subprocess.run(argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if ran.returncode:
+        raise Failed("%s: %s" % (argv[0], (ran.stderr or ran.stdout).strip()[:300]))
+    return json.loads(ran.stdout)
+
+
+def ours(folder, size, direct):
+    with open(os.path.join(folder, "run.json"), "w") as f:
+        json.dump(workload(size, direct), f)
+    d = checked([os.path.join(O, "ioreel"), "run", "-q", "--json", "--data", "ds", "run.json"], folder)
+    return d["read_bytes"], d["read_bytes"] / d["wall_s"]
+
+
+def fios(folder, size, direct):
+    names = sorted(n for n in os.listdir(os.path.join(folder, "ds/train")) if n.endswith(".bin"))
+    argv = ["fio", "--output-format=json", "--ioengine=psync", "--thread", "--rw=read",
+            "--bs=%d" % size, "--direct=%d" % direct, "--invalidate=%d" % direct,
+            "--loops=%d" % (1 if direct else EPOCHS), "--file_service_type=sequential",
+            "--openfiles=1"]
+    for i in range(READERS):
+        argv += ["--name=reader%d" % i,
+                 "--filename=" + ":".join("ds/train/" + name for name in names[i::READERS])]
+    jobs = [job["read"] for job in checked(argv, folder)["jobs"]]
+    n = sum(job["io_bytes"] for job in jobs)
+    return n, n / (max(job["runtime"] for job in jobs) / 1e3)
+
+
+def reads(bench):
+    if not shutil.which("fio"):
+        bench.note("reads: skipped; no fio")
+        return
+    folder = os.path.join(bench.scratch, "reads")
+    os.makedirs(folder)
+    for size_name, size in SIZES:
+        with open(os.path.join(folder, "gen.json"), "w") as f:
+            json.dump(workload(size, False), f)
+        subprocess.run([os.path.join(O, "ioreel"), "gen", "-q", "gen.json", "ds"], cwd=folder, check=True)
+        for how in ("cached", "O_DIRECT"):
+            direct = how == "O_DIRECT"
+            if not direct:
+                subprocess.run("cat ds/train/* >cat.out && rm cat.out", shell=True, cwd=folder, check=True)
+            for i in range(max(3, bench.rounds)):
+                turn = (ours, fios) if i % 2 else (fios, ours)
+                rate = {}
+                for program in turn:
+                    bytes_read, rate[program] = program(folder, size, direct)
+                    if bytes_read != FILES * FILE_BYTES * (1 if direct else EPOCHS):
+                        raise Failed("%s read %d bytes" % (program.__name__, bytes_read))
+                bench.table.add("reads", "raw, %s, %s: fio's rate" % (size_name, how), "ioreel",
+                                rate[fios] / rate[ours], figures.RATIO)
+        shutil.rmtree(os.path.join(folder, "ds"))

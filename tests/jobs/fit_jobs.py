@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Unmodified training jobs whose benchmark is compared with them.
+
+    python3 fit_jobs.py make|train CASE DIR [--samples N] [--epochs E]
+
+CASE is npz, h5py, webdataset or keras. "make" writes the data set DIR, "train"
+reads it in batches of 8 and computes some 10 ms for each.
+"""
+import argparse
+import os
+import random
+
+BATCH = 8
+EPOCHS = 2
+SHARDS = 8
+
+
+def sizes(samples):
+    """Sizes of the samples in bytes: 20 to 200 KB, a multiple of 4."""
+    rng = random.Random(7)
+    return [4 * rng.randrange(5000, 50000) for _ in range(samples)]
+
+
+def make_npz(folder, samples):
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    for i, size in enumerate(sizes(samples)):
+        np.savez(os.path.join(folder, "s%05d.npz" % i),
+                 x=rng.integers(0, 256, size, dtype=np.uint8))
+
+
+def make_h5py(folder, samples):
+    """SHARDS files with one contiguous array each, a sample a row."""
+    import h5py
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    rows = samples // SHARDS
+    for i in range(SHARDS):
+        with h5py.File(os.path.join(folder, "d%02d.h5" % i), "w") as f:
+            f.create_dataset("records", data=rng.integers(
+                0, 256, (rows, 100000), dtype=np.uint8))
+
+
+def make_webdataset(folder, samples):
+    import webdataset as wds
+
+    rng = random.Random(1)
+    each = samples // SHARDS
+    size = sizes(samples)
+    for i in range(SHARDS):
+        with wds.TarWriter(os.path.join(folder, "d-%04d.tar" % i)) as out:
+            for j in range(i * each, (i + 1) * each):
+                out.write({"__key__": "%06d" % j, "bin": rng.randbytes(size[j])})
+
+
+def make_keras(folder, samples):
+    import tensorflow as tf
+
+    rng = random.Random(1)
+    each = samples // SHARDS
+    size = sizes(samples)
+    for i in range(SHARDS):
+        name = os.path.join(folder, "train-%05d-of-%05d.tfrecord" % (i, SHARDS))
+        with tf.io.TFRecordWriter(name) as out:
+            for j in range(i * each, (i + 1) * each):
+                out.write(rng.randbytes(size[j]))
+
+
+def loop(loader, epochs):
+    """The training loop of the three jobs of PyTorch."""
+    import torch
+    from torch import nn
+
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(4096, 512), nn.ReLU(), nn.Linear(512, 8))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    for _ in range(epochs):
+        for batch in loader:
+            loss = model(batch).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+def tensor_of(data):
+    """4,096 numbers of the bytes @data."""
+    import torch
+
+    return torch.frombuffer(bytearray(data[:4096]),
+                            dtype=torch.uint8).float() / 255
+
+
+def train_npz(folder, epochs):
+    import numpy as np
+    from torch.utils.data import DataLoader, Dataset
+
+    class Files(Dataset):
+        def __init__(self):
+            self.names = sorted(os.listdir(folder))
+
+        def __len__(self):
+            return len(self.names)
+
+        def __getitem__(self, i):
+            with np.load(os.path.join(folder, self.names[i])) as f:
+                return tensor_of(f["x"].tobytes())
+
+    loop(DataLoader(Files(), batch_size=BATCH, shuffle=True, num_workers=2),
+         epochs)
+
+
+def train_h5py(folder, epochs):
+    import h5py
+    from torch.utils.data import DataLoader, Dataset
+
+    class Rows(Dataset):
+        def __init__(self):
+            self.names = [n for n in sorted(os.listdir(folder))
+                          if n.endswith(".h5")]
+            self.files = {}
+            with h5py.File(os.path.join(folder, self.names[0]), "r") as f:
+                self.rows = f["records"].shape[0]
+
+        def __len__(self):
+            return self.rows * len(self.names)
+
+        def __getitem__(self, i):
+            name = self.names[i // self.rows]
+            if name not in self.files:
+                self.files[name] = h5py.File(os.path.join(folder, name), "r")
+            row = self.files[name]["records"][i % self.rows]
+            return tensor_of(row.tobytes())
+
+    loop(DataLoader(Rows(), batch_size=BATCH, shuffle=True, num_workers=2),
+         epochs)
+
+
+def train_webdataset(folder, epochs):
+    import webdataset as wds
+    from torch.utils.data import DataLoader
+
+    names = [os.path.join(folder, n) for n in sorted(os.listdir(folder))
+             if n.endswith(".tar")]
+    data = wds.WebDataset(names, shardshuffle=False).map(
+        lambda s: tensor_of(s["bin"]))
+    loop(DataLoader(data, batch_size=BATCH, num_workers=2), epochs)
+
+
+def train_keras(folder, epochs):
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    import keras
+    import tensorflow as tf
+
+    def parse(record):
+        x = tf.io.decode_raw(tf.strings.substr(record, 0, 4096), tf.uint8)
+        x = tf.ensure_shape(tf.cast(x, tf.float32) / 255., (4096,))
+        return x, tf.reduce_sum(x)
+
+    names = sorted(os.path.join(folder, n) for n in os.listdir(folder)
+                   if n.endswith(".tfrecord"))
+    data = tf.data.TFRecordDataset(names).map(parse).batch(BATCH).prefetch(2)
+    model = keras.Sequential([keras.layers.Input((4096,)),
+                              keras.layers.Dense(512), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(data, epochs=epochs, verbose=0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=("make", "train"))
+    parser.add_argument("case",
+                        choices=("npz", "h5py", "webdataset", "keras"))
+    parser.add_argument("dir")
+    parser.add_argument("--samples", type=int, default=1600)
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    args = parser.parse_args()
+    if args.what == "make":
+        os.makedirs(args.dir, exist_ok=True)
+        globals()["make_" + args.case](args.dir, args.samples)
+    else:
+        globals()["train_" + args.case](args.dir, args.epochs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel fit: reads that the reader of the format does not make become a chain, and the
+# benchmark of that makes the same reads; files that are read as usual get none.
+. "$(dirname "$0")/../lib/tap.sh"
+python3 -c 'import json' 2>/dev/null || skip_all 'no python3'
+command -v strace >/dev/null && strace -o s true 2>/dev/null || skip_all 'no strace'
+
+# Read each file of FOLDER in a way of its own, twice.
+cat >job.py <<'P'
+import os, random, sys
+folder, how = sys.argv[1:]
+random.seed(5)
+for epoch in range(2):
+    for name in sorted(os.listdir(folder)):
+        fd = os.open(os.path.join(folder, name), os.O_RDONLY)
+        size, at = os.fstat(fd).st_size, 0
+        if how == "pieces":  # of TensorFlow
+            while os.pread(fd, 262144, at):
+                at += 262144
+        elif how == "large":  # the same file with another buffer
+            while os.pread(fd, 1 << 20, at):
+                at += 1 << 20
+        elif how == "whole":
+            os.read(fd, size + 1)
+            os.read(fd, 1)
+        elif how == "jumps":  # a header, then records behind gaps, until all is read
+            got = 0
+            while got < size:
+                n = random.choice((4096, 65536))
+                at = at if at + n <= size else 0
+                got += len(os.pread(fd, n, at))
+                at += n + (8192 if n == 65536 else 0)
+        os.close(fd)
+P
+# recorded NAME SUFFIX BYTES HOW: data, a recording, and its workload NAME.json.
+recorded() {
+	mkdir -p "$1.d"
+	for i in 0 1 2 3 4 5; do
+		head -c $(($3 + i * 1000 * ($3 % 2))) /dev/urandom >"$1.d/part_$i.$2"
+	done
+	"$IOREEL" record -q -o "$1.reel" -- python3 job.py "$1.d" "$4" >"$1.out" 2>&1 &&
+		"$IOREEL" fit "$1.reel" -o "$1.json" 2>"$1.why"
+}
+field() { python3 -c "import json; d = json.load(open('$1')); print(($2))"; }
+# sizes TRACE: how many reads gave how many bytes, of files of the data.
+sizes() {
+	python3 - "$1" <<'P'
+import collections, re, sys
+n = collections.Counter(int(m[1]) for m in
+                        (re.search(r"p?read(?:64)?\(\d+<[^>]*(?:part_\d|_of_\d)[^>]*>.* = (\d+)$", l) for l in open(sys.argv[1])) if m)
+print(*("%d: %d" % p for p in sorted(n.items())), sep="\n")
+P
+}
+# as_recorded NAME HOW: the sizes of the job's reads in a, those of the benchmark in b.
+as_recorded() {
+	strace -f -y -e trace=read,pread64 -o theirs python3 job.py "$1.d" "$2" && "$IOREEL" gen -q "$1.json" "$1.ds" &&
+		strace -f -y -e trace=read,pread64 -o ours "$IOREEL" run -q "$1.json" --data "$1.ds" >/dev/null &&
+		sizes theirs >a && sizes ours >b && [ -s a ]
+}
+
+check 'reads of TensorFlow: no chain' 'recorded usual tfrecord 1000000 pieces && [ "$(field usual.json "len(d[\"access\"][\"chain\"])")" = 0 ] && grep -q "^access.chain .*the reader of the format" usual.why'
+check 'another buffer: a chain of it' 'recorded large tfrecord 3000000 large && [ "$(field large.json "[s[\"bytes\"] for s in d[\"access\"][\"chain\"]]")" = "[1048576, 0]" ]'
+check 'no format, whole files of several sizes: a read and an end each' 'recorded whole bin 300001 whole && as_recorded whole whole && [ "$(grep "^0:" b)" = "0: 12" ] && [ "$(grep -c "^30[0-9]*: 2$" b)" = 6 ] && [ "$(grep -c "" b)" = 7 ]'
+check 'no format, jumps: sizes and strides as recorded' 'recorded jumps bin 2000000 jumps && as_recorded jumps jumps && python3 -c "
+import json
+chain = json.load(open(\"jumps.json\"))[\"access\"][\"chain\"]
+found = {(s[\"bytes\"], s[\"stride\"]) for s in chain}
+assert {(4096, 0), (65536, 0), (4096, 8192), (65536, 8192)} <= found, found
+a, b = ({int(k): int(v) for k, v in (l.split(\": \") for l in open(f))} for f in \"ab\")
+for n in 4096, 65536:
+    assert abs(a[n] / sum(a.values()) - b[n] / sum(b.values())) < 0.1, (a, b)
+assert abs(sum(b.values()) / sum(a.values()) - 1) < 0.15, (a, b)"'
+finish

@@ -1,0 +1,225 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Checkpoints of ioreel run: the calls of torch and of TensorFlow, shards of ZeRO by
+# rank, rename and fsync, old ones removed, full disks and signals.
+. "$(dirname "$0")/../lib/tap.sh"
+python3 -c 'import json' 2>/dev/null || skip_all 'no python3'
+
+field() { python3 -c "import json; d = json.load(open('$1')); print(($2))"; }
+# workload FILE CHECKPOINT: a workload of nothing else.
+workload() {
+	printf '{"schema": "ioreel-workload-1", "name": "k", "epochs": 0, "dataset": {"files": 0}, "checkpoint": %s}' "$2" >"$1"
+}
+run() { "$IOREEL" run -q --data . "$@"; }
+strace_ok=
+command -v strace >/dev/null && strace -o s true 2>/dev/null && strace_ok=1
+cat >calls.py <<'PY'
+"""The sizes of the writes and of the reads of the files of a trace that match."""
+import re, sys
+def calls(trace, pattern):
+    writes, reads = [], []
+    for line in open(trace, errors="replace"):
+        m = re.match(r"\d+ +(\w+)\(\d+<([^>]*)>.* = (\d+)$", line)
+        if m and re.search(pattern, m[2]):
+            (writes if "write" in m[1] else reads).append(int(m[3]))
+    return writes, reads
+if __name__ == "__main__":
+    ours, theirs = calls("ours.st", sys.argv[1]), calls("theirs.st", sys.argv[2])
+    for name, a, b in zip(("writes", "reads"), ours, theirs):
+        print(name, len(a), len(b), "equal" if a == b else "different")
+        assert a and a == b, [(i, x, y) for i, (x, y) in enumerate(zip(a, b)) if x != y][:3]
+PY
+# traced TRACE COMMAND...: the command under strace.
+traced() {
+	trace=$1
+	shift
+	strace -f -y -o "$trace" -e trace=read,readv,pread64,preadv,write,writev,pwrite64 "$@"
+}
+
+# --- torch --------------------------------------------------------------------
+sizes='{"quantiles": [8, 900, 1100, 3000, 8000, 9000, 500000]}'
+workload t.json "{\"writes\": 1, \"reads\": 1, \"files\": [{\"layout\": \"torch\", \"bytes\": 80000000, \"tensor_bytes\": $sizes}]}"
+check 'torch: a zip file without a fault' 'run t.json --checkpoints ck && python3 -c "
+import glob, zipfile
+z = zipfile.ZipFile(glob.glob(\"ck/*.pt\")[0])
+assert z.testzip() is None
+assert sum(i.file_size for i in z.infolist() if \"/data/\" in i.filename) == 80000000"'
+cat >torch_calls.py <<'PY'
+"""Load a file of ours, save its tensors again under the same name, and load that."""
+import os, sys, torch
+tensors = torch.load(sys.argv[1])
+assert sum(t.numel() for t in tensors.values()) == int(sys.argv[2]), "other sizes"
+name = "theirs/" + os.path.basename(sys.argv[1])
+torch.save({k: v.clone() for k, v in tensors.items()}, name)
+torch.load(name)
+print(torch.__version__, len(tensors))
+PY
+if [ -z "$strace_ok" ]; then
+	skip 'torch: the calls of torch.save and torch.load' 'no strace'
+elif ! python3 -c 'import torch; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13)' 2>/dev/null; then
+	skip 'torch: the calls of torch.save and torch.load' 'no torch 2.13'
+else
+	mkdir theirs
+	check 'torch: the calls of torch.save and torch.load' 'rm -rf ck; traced ours.st "$IOREEL" run -q t.json --data . --checkpoints ck &&
+		traced theirs.st python3 torch_calls.py ck/*.pt 80000000 && python3 calls.py "ck/.*[.]pt" "theirs/"'
+	check 'torch: the bytes before the identifier' '[ "$(cmp ck/*.pt theirs/*.pt | sed "s/.*byte \([0-9]*\),.*/\1/")" -gt 80000000 ]'
+	check 'torch: one tensor' 'workload o.json "{\"writes\": 1, \"reads\": 1, \"files\": [{\"layout\": \"torch\", \"bytes\": 33333333}]}"
+		rm -rf ck theirs/*; traced ours.st "$IOREEL" run -q o.json --data . --checkpoints ck &&
+		traced theirs.st python3 torch_calls.py ck/*.pt 33333333 && python3 calls.py "ck/.*[.]pt" "theirs/"'
+	check 'torch: 1,000 tensors, which Python pickles in two lots' 'workload o.json "{\"writes\": 1, \"reads\": 1, \"files\": [{\"layout\": \"torch\", \"bytes\": 700000, \"tensor_bytes\": 700}]}"
+		rm -rf ck theirs/*; traced ours.st "$IOREEL" run -q o.json --data . --checkpoints ck &&
+		traced theirs.st python3 torch_calls.py ck/*.pt 700000 && python3 calls.py "ck/.*[.]pt" "theirs/"'
+fi
+
+# --- TensorFlow ---------------------------------------------------------------
+sizes='{"quantiles": [8, 3000, 9000, 3500000, 12000000]}'
+workload f.json "{\"writes\": 3, \"reads\": 2, \"keep\": 2, \"files\": [{\"layout\": \"tensorflow\", \"bytes\": 40000000, \"tensor_bytes\": $sizes}]}"
+check 'tensorflow: the names of its files' 'rm -rf ck; run f.json --checkpoints ck &&
+	[ "$(ls ck | tr "\n" " ")" = "checkpoint ckpt-2.data-00000-of-00001 ckpt-2.index ckpt-3.data-00000-of-00001 ckpt-3.index " ] &&
+	grep -q "model_checkpoint_path: \"ckpt-3\"" ck/checkpoint && [ "$(grep -c all_model_checkpoint_paths ck/checkpoint)" = 2 ]'
+cat >tf_calls.py <<'PY'
+"""Load a checkpoint of ours, save its variables as often, and restore the last two."""
+import os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow as tf
+reader = tf.train.load_checkpoint(sys.argv[1])
+variables = {n.split("/")[0]: tf.Variable(reader.get_tensor(n)) for n in reader.get_variable_to_shape_map() if n[0] == "t"}
+assert sum(v.shape[0] for v in variables.values()) == int(sys.argv[2]), "other sizes"
+checkpoint = tf.train.Checkpoint(**variables)
+manager = tf.train.CheckpointManager(checkpoint, "theirs", max_to_keep=2)
+for _ in range(3):
+    manager.save()
+for i in 2, 3:
+    checkpoint.restore("theirs/ckpt-%d" % i).assert_consumed()
+PY
+if [ -z "$strace_ok" ]; then
+	skip 'tensorflow: the calls of a CheckpointManager' 'no strace'
+elif ! python3 -c 'import tensorflow' 2>/dev/null; then
+	skip 'tensorflow: the calls of a CheckpointManager' 'no tensorflow'
+else
+	rm -rf theirs ck
+	check 'tensorflow: the calls of a CheckpointManager' 'traced ours.st "$IOREEL" run -q f.json --data . --checkpoints ck &&
+		traced theirs.st python3 tf_calls.py ck/ckpt-3 40000000 && python3 calls.py /ck/ckpt /theirs/ckpt'
+	# Its size is that of the times in it.
+	is 'tensorflow: the writes of the state' "$(grep -c 'write.*ck/checkpoint.tmp' ours.st)" "$(grep -c 'write.*theirs/checkpoint.tmp' theirs.st)"
+	check 'tensorflow: the same index and data' 'cmp ck/ckpt-3.index theirs/ckpt-3.index && cmp ck/ckpt-3.data-00000-of-00001 theirs/ckpt-3.data-00000-of-00001'
+fi
+
+# --- ZeRO ---------------------------------------------------------------------
+# 2 V H + H + layers (2 H + H (H + 2 kv) + H H + 3 F H) parameters.
+parameters=$((2 * 3000 * 96 + 96 + 5 * (2 * 96 + 96 * (96 + 2 * 32) + 96 * 96 + 3 * 250 * 96)))
+cat >payload.py <<'PY'
+import glob, sys, zipfile
+n = 0
+for f in glob.glob(sys.argv[1] + "/global_step0/*.pt"):
+    n += sum(i.file_size for i in zipfile.ZipFile(f).infolist() if "/data/" in i.filename)
+print(n)
+PY
+shards() {
+	rm -rf ck
+	workload z.json "{\"writes\": 1, \"reads\": 1, \"transformer\": {\"layers\": 5, \"hidden\": 96, \"key_value\": 32, \"feed_forward\": 250, \"vocabulary\": 3000, \"zero\": $2, \"tensor\": $3, \"pipeline\": $4}}"
+	if [ "$1" = 1 ]; then run z.json --checkpoints ck
+	else mpirun --allow-run-as-root --oversubscribe -n $1 "$O/ioreel-mpi" run -q z.json --data . --checkpoints ck >/dev/null
+	fi
+}
+if [ -x "$O/ioreel-mpi" ]; then ranks='1 2 4'; else ranks=1; fi
+for zero in 0 1 2 3; do
+	for n in $ranks; do
+		check "ZeRO $zero on $n: the shards are the whole" 'shards $n $zero 2 2 && is=$(python3 payload.py ck) && [ "$is" = $((14 * parameters)) ] || { echo "$is"; ls ck/*; false; }'
+	done
+done
+if [ -x "$O/ioreel-mpi" ]; then
+	names() { shards "$@" && ls ck/global_step0 | tr '\n' ' '; }
+	is 'ZeRO 0: a file by model parallel rank' "$(names 2 0 2 1)" 'mp_rank_00_model_states.pt mp_rank_01_model_states.pt '
+	is 'ZeRO 1: the optimizer by replica too' "$(names 4 1 2 1)" \
+		'mp_rank_00_model_states.pt mp_rank_01_model_states.pt zero_pp_rank_0_mp_rank_00_optim_states.pt zero_pp_rank_0_mp_rank_01_optim_states.pt zero_pp_rank_1_mp_rank_00_optim_states.pt zero_pp_rank_1_mp_rank_01_optim_states.pt '
+	is 'ZeRO 3: both by replica' "$(names 2 3 1 1)" \
+		'zero_pp_rank_0_mp_rank_00_model_states.pt zero_pp_rank_0_mp_rank_00_optim_states.pt zero_pp_rank_1_mp_rank_00_model_states.pt zero_pp_rank_1_mp_rank_00_optim_states.pt '
+	is 'a pipeline: files of layers' "$(names 2 1 1 2)" \
+		'layer_00-model_00-model_states.pt layer_01-model_00-model_states.pt layer_02-model_00-model_states.pt layer_03-model_00-model_states.pt layer_04-model_00-model_states.pt layer_05-model_00-model_states.pt layer_06-model_00-model_states.pt mp_rank_00_model_states.pt mp_rank_01_model_states.pt zero_pp_rank_0_mp_rank_00_optim_states.pt zero_pp_rank_0_mp_rank_01_optim_states.pt '
+	is 'the last one is named' "$(cat ck/latest)" global_step0
+fi
+workload l.json '{"writes": 1, "transformer": {"layers": 32, "hidden": 4096, "key_value": 1024, "feed_forward": 14336, "vocabulary": 128256, "zero": 3}}'
+check 'Llama 3 8B has 8,030,261,248 parameters' '"$IOREEL" run -q --json l.json --data . --scale 1/1000 --checkpoints ck >r.json &&
+	[ "$(field r.json "0.98 < d[\"write_bytes\"] / (14 * 8030261248 / 1000) < 1.02")" = True ]'
+
+# --- fsync, rename, keep ------------------------------------------------------
+workload r.json '{"writes": 4, "keep": 2, "files": [{"layout": "torch", "owner": "all", "bytes": 50000, "fsync": true, "rename": true}, {"bytes": 9000, "count": 2}], "transformer": {"layers": 1, "hidden": 8, "feed_forward": 16, "vocabulary": 10, "zero": 1}}'
+rm -rf ck
+if [ -n "$strace_ok" ]; then
+	check 'fsync and rename where they are asked for' 'strace -f -y -o s -e trace=fsync,rename "$IOREEL" run -q r.json --data . --checkpoints ck &&
+		[ "$(grep -c "fsync(.*[.]pt[.]part>) *= 0" s)" = 4 ] && [ "$(grep -c "fsync" s)" = 4 ] && [ "$(grep -c "rename(.*[.]part\".* = 0" s)" = 4 ]'
+else
+	check 'without a fault' 'run r.json --checkpoints ck'
+fi
+is 'keep removes the old ones' "$(cd ck && find . -type f | sort | tr '\n' ' ')" \
+	"$(for i in 2 3; do printf './checkpoint_00000%d_rank_00000_0_0.pt ./checkpoint_00000%d_rank_00000_1_0.bin ./checkpoint_00000%d_rank_00000_1_1.bin ' $i $i $i; done
+	for i in 2 3; do printf './global_step%d/mp_rank_00_model_states.pt ./global_step%d/zero_pp_rank_0_mp_rank_00_optim_states.pt ' $i $i; done; echo './latest ')"
+check 'a plain file without write_bytes is one write' 'workload o.json "{\"writes\": 1, \"files\": [{\"bytes\": 50000000}]}"; run --json o.json --checkpoints ck >r.json &&
+	[ "$(field r.json "d[\"write_calls\"]")" = 1 ]'
+
+# --- failures -----------------------------------------------------------------
+for layout in plain torch tensorflow; do
+	workload d.json "{\"writes\": 3, \"files\": [{\"layout\": \"$layout\", \"bytes\": 3000000}]}"
+	check "$layout: a full disk is one clear error, and no half file" 'mkdir -p small; unshare -rm sh -c "mount -t tmpfs -o size=5m none small 2>/dev/null || exit 77
+		\"$IOREEL\" run -q d.json --data . --checkpoints small 2>err; echo \$? >rc; find small -type f | sort >left; du -b small/* >size" || [ $? = 77 ] && { [ -e rc ] || exit 0
+		[ "$(cat rc)" = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "No space left on device" err && ! grep -q "part\|temp" left && [ "$(grep -vc "checkpoint$\|index$" left)" = 1 ]; }'
+done
+workload s.json '{"writes": 200, "files": [{"layout": "torch", "bytes": 60000000, "tensor_bytes": 20000}, {"layout": "tensorflow", "bytes": 60000000, "tensor_bytes": 20000}]}'
+check 'Ctrl-C: no half file under a final name' 'rm -rf ck; "$IOREEL" run -q --json s.json --data . --checkpoints ck >r.json & pid=$!
+	while [ ! -e ck/checkpoint_rank_00000_1_0 ]; do sleep 0.05; done; sleep 0.2; kill -TERM $pid; wait $pid
+	python3 -c "
+import glob, zipfile
+files = glob.glob(\"ck/*.pt\")
+assert files and all(len(zipfile.ZipFile(f).namelist()) == 3006 for f in files)
+data = glob.glob(\"ck/*.data-00000-of-00001\")
+assert len({__import__(\"os\").path.getsize(f) for f in data}) == 1
+assert len(data) == len(glob.glob(\"ck/*.index\")) and not glob.glob(\"ck/*_temp*\")
+import json; assert not json.load(open(\"r.json\"))[\"complete\"]"'
+
+# --- fit ----------------------------------------------------------------------
+mkdir -p jobdata
+cat >torch_job.py <<'PY'
+import os, torch
+from torch.utils.data import DataLoader, Dataset
+files = ["jobdata/%d.raw" % i for i in range(8)]
+for f in files:
+    os.path.exists(f) or open(f, "wb").write(b"1" * 4000)
+class Data(Dataset):
+    def __len__(self): return 8
+    def __getitem__(self, i): return torch.frombuffer(bytearray(open(files[i], "rb").read()), dtype=torch.float32)
+model = torch.nn.Linear(1000, 50)
+optimizer = torch.optim.Adam(model.parameters())
+os.makedirs("saved", exist_ok=True)
+for epoch in range(4):
+    for x in DataLoader(Data(), batch_size=2):
+        optimizer.zero_grad(); model(x).sum().backward(); optimizer.step()
+    if epoch % 2:
+        with open("saved/epoch%d.tmp" % epoch, "wb") as f: pass
+        torch.save(model.state_dict(), "saved/epoch%d.pt.tmp" % epoch)
+        fd = os.open("saved/epoch%d.pt.tmp" % epoch, os.O_RDWR); os.fsync(fd); os.close(fd)
+        os.rename("saved/epoch%d.pt.tmp" % epoch, "saved/epoch%d.pt" % epoch)
+PY
+if python3 -c 'import torch' 2>/dev/null; then
+	check 'fit: files of torch.save, synced and renamed' 'python3 -c "
+[open(\"jobdata/%d.raw\" % i, \"wb\").write(b\"1\" * 4000) for i in range(8)]"
+		"$IOREEL" record -q -o job.reel -- python3 torch_job.py && "$IOREEL" fit job.reel -o job.json &&
+		[ "$(field job.json "[d[\"checkpoint\"][\"every_epochs\"]] + [(f[\"layout\"], f[\"owner\"], f[\"count\"], f[\"fsync\"], f[\"rename\"], 200000 < f[\"bytes\"] < 210000) for f in d[\"checkpoint\"][\"files\"]]")" = "[2, ('"'torch', 'root', 1, True, True, True"')]" ]'
+else
+	skip 'fit: files of torch.save, synced and renamed' 'no torch'
+fi
+
+# --- faults of the workload ---------------------------------------------------
+# fault TITLE CHECKPOINT LINE: exit 1, and a line begins with LINE.
+fault() {
+	workload bad.json "$2"
+	check "$1" '"$IOREEL" workload check bad.json 2>err; [ $? = 1 ] && grep -q -- "^$3" err || { cat err; false; }'
+}
+fault 'writes of a layout' '{"writes": 1, "files": [{"layout": "torch", "bytes": 1, "write_bytes": 1}]}' 'checkpoint.files.0..write_bytes: only of plain'
+fault 'tensors of a plain file' '{"writes": 1, "files": [{"bytes": 1, "tensor_bytes": 1}]}' 'checkpoint.files.0..tensor_bytes: only of'
+fault 'too many tensors' '{"writes": 1, "files": [{"layout": "torch", "bytes": 1000000000, "tensor_bytes": 1}]}' 'checkpoint.files.0..tensor_bytes: 1e+09 tensors'
+fault 'a rename that TensorFlow always makes' '{"writes": 1, "files": [{"layout": "tensorflow", "bytes": 1, "rename": true}]}' 'checkpoint.files.0..rename: '
+fault 'a model without a width' '{"writes": 1, "transformer": {"layers": 3}}' 'checkpoint.transformer.hidden: missing'
+fault 'a pipeline that is longer than the model' '{"writes": 1, "transformer": {"layers": 3, "hidden": 8, "feed_forward": 8, "vocabulary": 8, "pipeline": 4}}' 'checkpoint.transformer.pipeline: more than layers'
+fault 'reads of what keep removes' '{"writes": 3, "reads": 3, "keep": 2, "files": [{"bytes": 1}]}' 'checkpoint.reads: more than keep leaves'
+finish

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# fit: the workload of a recorded training job is that of its program, and the
+# benchmark of it makes the job's reads.
+. "$(dirname "$0")/../lib/tap.sh"
+export IOREEL_HOOKS=$TOP/preload/python PYTHONDONTWRITEBYTECODE=1
+unset PYTHONPATH
+job=$TOP/tests/jobs/fit_jobs.py
+
+# python_with MODULE...: the first Python that has them all.
+python_with() {
+	for p in python3 /usr/bin/python3; do
+		"$p" -c 'import sys
+from importlib.util import find_spec
+sys.exit(not all(find_spec(m) for m in sys.argv[1:]))' "$@" 2>/dev/null && echo "$p" && return
+	done
+}
+
+# key FILE PATH: the value of a key of a workload.
+key() {
+	python3 -c 'import json, sys
+v = json.load(open(sys.argv[1]))
+for part in sys.argv[2].split("."): v = v[part]
+print(json.dumps(v))' "$@"
+}
+
+# fits CASE MODULES KEY=VALUE...: record the job, fit it, run the benchmark.
+fits() {
+	local case=$1 python k
+	python=$(python_with $2)
+	shift 2
+	if [ -z "$python" ]; then
+		skip "$case" 'a Python module of the job is missing'
+		return
+	fi
+	"$python" "$job" make "$case" "$case" --samples ${samples:-160} 2>/dev/null
+	"$IOREEL" record -q -o "$case.reel" -- "$python" "$job" train "$case" "$case" 2>err ||
+		cat err
+	check "$case: fit" "ioreel fit -q '$case.reel' -o '$case.json' && ioreel workload check '$case.json'"
+	for k; do
+		is "$case: $k" "$(key "$case.json" "${k%%=*}")" "${k#*=}"
+	done
+	check "$case: gen and run" "ioreel gen -q '$case.json' '$case.gen' &&
+		ioreel run -q '$case.json' --data '$case.gen' -o '$case.run.db'"
+	ioreel compare --json --class data "$case.reel" "$case.run.db" >compared
+	check "$case: the benchmark reads what the job reads" "python3 -c '
+import json
+d = json.load(open(\"compared\"))
+f = {x[\"name\"]: x for x in d[\"factors\"]}
+sizes = {x[\"name\"]: x for x in d[\"distributions\"]}[\"size of reads\"]
+for x in f.values():
+    if x[\"unit\"] not in (\"ns\", \"B/s\"): print(x[\"name\"], x[\"a\"], x[\"b\"], x[\"d\"])
+print(sizes)
+assert all(abs(x[\"d\"] or 0) <= 0.1 for x in f.values() if x[\"unit\"] not in (\"ns\", \"B/s\"))
+assert abs(f[\"bytes read\"][\"d\"]) < 0.02
+assert sizes[\"ks\"] <= ${ks:-0.02}'"
+}
+
+common='dataset.files=160 dataset.samples_per_file=1'
+loader='epochs=2 pipeline.batch=8 pipeline.readers=2 pipeline.unit="process"
+	pipeline.prefetch=2'
+fits npz 'torch numpy' dataset.format='"npz"' $common $loader pipeline.order='"shuffle"'
+# Each file is opened by each worker in each epoch: reads of samples outnumber those.
+samples=1600 fits h5py 'torch h5py' dataset.format='"hdf5"' dataset.files=8 \
+	dataset.samples_per_file=200 $loader pipeline.order='"shuffle"'
+fits webdataset 'torch webdataset' dataset.format='"tar"' dataset.files=8 \
+	dataset.samples_per_file=20 $loader pipeline.order='"sequential"'
+fits keras 'tensorflow keras' dataset.format='"tfrecord"' dataset.files=8 \
+	dataset.samples_per_file=20 epochs=2 pipeline.batch=8 pipeline.readers=1 \
+	pipeline.unit='"thread"' pipeline.order='"sequential"'
+finish

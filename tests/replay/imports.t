@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel replay of imports: formats without descriptors or opens are played, too. The
+# transfers that strace sees are those that the log tells.
+. "$(dirname "$0")/../lib/tap.sh"
+unset LD_PRELOAD
+python3 -c 'import json' 2>/dev/null || skip_all 'no python3'
+traced=
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	traced=yes
+fi
+samples=${IOREEL_DATA:-/none}
+
+# played TITLE FORMAT LOG [TEXT]: every call of LOG is replayed as it was, and its
+# transfers are those of TEXT (or LOG).
+played() {
+	rm -rf s.db root seen
+	mkdir root
+	title=$1 form=$2 log=$3 words=${4:-$3}
+	"$IOREEL" import -q "$log" -o s.db
+	check "$title: all calls give the recorded result" '
+		"$IOREEL" replay --afap s.db >out 2>&1
+		cat out
+		sed -n "s/.*; \([0-9,]*\) of \([0-9,]*\) calls gave the recorded result.*/\1 \2/p" out |
+			{ read -r did all && [ "$did" = "$all" ] && [ "$all" != 0 ]; }'
+	if [ "$traced" ]; then
+		check "$title: the bytes and offsets of the log" '
+			strace -f -y -s 0 -o seen -e trace=openat,read,write,pread64,pwrite64 \
+				"$IOREEL" replay --afap --root root s.db >out 2>&1
+			python3 "$TOP/tests/replay/imports.py" "$form" "$words" seen "$T/root"'
+	else
+		skip "$title: the bytes and offsets of the log" 'strace does not work here'
+	fi
+}
+each_sample() {
+	if [ -e "$samples/$3" ]; then
+		played "$1" "$2" "$samples/$3" ${4:+"$samples/$4"}
+	else
+		skip "$1" 'IOREEL_DATA is not there'
+	fi
+}
+
+cat >v3.log <<-END
+	fio version 3 iolog
+	29 /d/a add
+	30 /d/b add
+	239 /d/a open
+	240 /d/b open
+	243 /d/a read 4096 65536
+	304 /d/b write 0 512
+	308 /d/b sync 262144 0
+	310 /d/b read 0 512
+	325 /d/a trim 0 4096
+	330 /d/b datasync
+	705 /d/a close
+	706 /d/b close
+END
+played 'fio, version 3' fio v3.log
+sed -e '1s/3/2/' -e '2,$s/^[0-9]* //' v3.log >v2.log
+played 'fio, version 2' fio v2.log
+grep -v ' open$' v3.log >closed.log
+played 'fio, without opens' fio closed.log
+if command -v fio >/dev/null; then
+	fio --name=t --size=1m --bs=16k --rw=randrw --fsync=4 --filename="$T/f1:$T/f2" \
+		--write_iolog=real.log >/dev/null
+	played 'a log of fio' fio real.log
+	sed -e '1s/3/2/' -e '2,$s/^[0-9]* //' real.log >real2.log
+	played 'a log of fio, version 2' fio real2.log
+else
+	skip 'logs of fio' 'fio is not installed'
+fi
+each_sample 'DXT' dxt darshan/nonmpi_dxt.darshan darshan/nonmpi_dxt.dxt.txt.gz
+each_sample 'DFTracer' dftracer dftracer/test.pfw.gz
+each_sample 'strace' strace strace/out.txt.gz
+finish
