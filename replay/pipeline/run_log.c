@@ -133,7 +133,7 @@ int run_log_new(struct run_log **out, const char *store,
 	int rc = log ? 0 : -1;
 
 	rc = comm_agree(comm, rc, err);
-	if (!rc) {
+	if (log && !rc) {
 		log->store = store;
 		log->comm = comm;
 		log->fd = -1;
