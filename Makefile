@@ -249,7 +249,8 @@ install: all
 # mode, which needs no runtime; in ioreel's own replay the shim comes first.
 asan:
 	$(Q)$(MAKE) O=$(O)/asan \
-		SAN="-fsanitize=address,undefined -fno-omit-frame-pointer" \
+		SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined \
+			-fno-omit-frame-pointer" \
 		SHIM_SAN="-fsanitize=undefined -fsanitize-undefined-trap-on-error" \
 		ASAN_OPTIONS=verify_asan_link_order=0 IOREEL_ASAN=1 check
 

@@ -183,11 +183,14 @@ static uint32_t find_by_rank(const struct join *j, int part,
 static uint32_t find_alone(const struct join *j, const struct join_part *p,
 			   const struct reel_writer_process *row)
 {
-	const struct reel_writer_process *c = &j->process[0].row;
+	const struct reel_writer_process *c;
 	int64_t n = 0;
 	bool has;
 
-	if (p == j->part || j->processes != 1 || (c->pid && row->pid) ||
+	if (p == j->part || j->processes != 1)
+		return 0;
+	c = &j->process[0].row;
+	if ((c->pid && row->pid) ||
 	    (c->rank >= 0 && row->rank >= 0 && c->rank != row->rank) ||
 	    !hosts_agree(j, c->host_id, row->host_id) ||
 	    reel_store_int(p->source->st, "SELECT count(*) FROM process", &n,

@@ -328,8 +328,9 @@ static int add_run(struct run *r, const struct join_part *p, sqlite3_stmt *q,
 		row->ranks = join_int(q, 10, 0);
 	if (join_int(q, 11, 0) > row->workers)
 		row->workers = join_int(q, 11, 0);
-	r->clocks &= error_ns >= 0 && p->shift.error_ns != REEL_NO_OFFSET;
-	if (error_ns + p->shift.error_ns > row->clock_error_ns)
+	if (error_ns < 0 || p->shift.error_ns == REEL_NO_OFFSET)
+		r->clocks = false;
+	else if (error_ns + p->shift.error_ns > row->clock_error_ns)
 		row->clock_error_ns = error_ns + p->shift.error_ns;
 	row->lost += join_int(q, 13, 0);
 	return 0;
