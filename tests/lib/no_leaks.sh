@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The program of this name behind this folder in PATH, without a search for leaks.
+# Linked under the name of a program, in a folder before its own in PATH: that program
+# without a search for leaks.
 here=$(dirname "$0")
 PATH=${PATH#"$here:"}
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
