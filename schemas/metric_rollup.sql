@@ -19,7 +19,7 @@ CREATE TABLE rollup (
 ) STRICT;
 
 -- process_io: how many files each process opened, read, wrote or mapped, as
--- v_summary counts files. All processes together count at most 1,048,576.
+-- v_summary counts files.
 -- unit: files    empty: no row for a process without files
 -- source: ioreel-store(5), "Operations"
 CREATE TABLE process_io (

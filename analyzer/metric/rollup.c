@@ -21,8 +21,8 @@ static const char schema[] =
 #include "schemas/metric_rollup.sql.inc"
 	;
 
-#define PAIRS_MAX (1u << 20)
-#define PAIRS_FIRST 64u
+#define SPAN_BITS 8u /* of a file's id: the files of a span */
+#define SPAN_WORDS ((1u << SPAN_BITS) / 64)
 #define NO_BIN 63u /* the call transferred nothing */
 
 enum outcome { DONE, FAILED, AT_END };
@@ -35,11 +35,11 @@ struct row {
 	uint32_t next; /* its last successor */
 };
 
-/* Pairs of process and file, neither 0: half the bytes of a reel_intmap, as the
- * largest of all tables. At most half of the slots are used. */
-struct pairs {
-	uint64_t *key;	     /* process << 32 | file; 0: free */
-	uint32_t used, mask; /* slots - 1; 0 while there are none */
+/* A bit for each file of a span that a process used. Ids follow the order of first
+ * use, so the files of a process are neighbours, and a bit costs little. */
+struct span {
+	uint64_t used[SPAN_WORDS];
+	uint32_t process, first; /* id of its first file */
 };
 
 struct cursor { /* the position of a thread */
@@ -47,11 +47,12 @@ struct cursor { /* the position of a thread */
 };
 
 struct rollup {
-	struct reel_intmap rows; /* by process and kind */
-	struct pairs pairs;
+	struct reel_intmap rows;  /* by process and kind */
+	struct reel_intmap spans; /* by process and first file */
 	struct row *row;
+	struct span *span;
 	struct cursor *cursor; /* by thread_id */
-	uint32_t row_room, cursor_room;
+	uint32_t row_room, span_room, cursor_room;
 	uint64_t asked_bytes[REEL_CALL_IDS][2]; /* I/O, messages */
 };
 
@@ -109,43 +110,23 @@ static bool uses_file(const struct metric_event *ev)
 		(ev->raw.call == REEL_CALL_MMAP && ev->raw.asked > 0));
 }
 
-static void place_pair(struct pairs *p, uint64_t key)
-{
-	uint32_t i = reel_intmap_slot_of(key, p->mask);
-
-	while (p->key[i] && p->key[i] != key)
-		i = (i + 1) & p->mask;
-	p->used += !p->key[i];
-	p->key[i] = key;
-}
-
-static int widen_pairs(struct pairs *p, struct reel_error *err)
-{
-	uint32_t slots = p->mask ? 2 * (p->mask + 1) : PAIRS_FIRST;
-	struct pairs wide = {.mask = slots - 1};
-
-	wide.key = reel_alloc(slots, sizeof(*wide.key), err);
-	if (!wide.key)
-		return -1;
-	for (uint32_t i = 0; p->mask && i <= p->mask; i++)
-		if (p->key[i])
-			place_pair(&wide, p->key[i]);
-	free(p->key);
-	*p = wide;
-	return 0;
-}
-
 /* Count @file as used by @process. */
 static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 		      struct reel_error *err)
 {
-	struct pairs *p = &r->pairs;
+	uint32_t spans = r->spans.used, in = file % (1u << SPAN_BITS), i;
+	uint64_t key = (uint64_t)process << 32 | file >> SPAN_BITS;
 
-	if (!file || p->used >= PAIRS_MAX)
+	if (!file)
 		return 0;
-	if ((!p->mask || p->used >= (p->mask + 1) / 2) && widen_pairs(p, err))
+	i = reel_intmap_get(&r->spans, key, err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&r->span, &r->span_room, i, sizeof(*r->span), err))
 		return -1;
-	place_pair(p, (uint64_t)process << 32 | file);
+	if (i == spans)
+		r->span[i] =
+			(struct span){.process = process, .first = file - in};
+	r->span[i].used[in / 64] |= UINT64_C(1) << in % 64;
 	return 0;
 }
 
@@ -247,25 +228,36 @@ static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
 	return rc;
 }
 
+/* The files of @s, without those that are none. */
+static uint32_t files_of(const struct span *s, const uint8_t *not_file,
+			 uint32_t kinds)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < 1u << SPAN_BITS; i++) {
+		uint32_t file = s->first + i;
+
+		n += (s->used[i / 64] >> i % 64 & 1) &&
+		     !(file < kinds && not_file[file]);
+	}
+	return n;
+}
+
 /* Gives the number of files of each process. */
 static int count_files(const struct rollup *r, struct reel_store *st,
 		       uint32_t **files, uint32_t *room, struct reel_error *err)
 {
-	const struct pairs *p = &r->pairs;
 	uint8_t *not_file = NULL;
-	uint32_t kinds = 0, i;
+	uint32_t kinds = 0;
 	int rc = read_kinds(st, &not_file, &kinds, err);
 
-	for (i = 0; !rc && p->mask && i <= p->mask; i++) {
-		uint32_t process = (uint32_t)(p->key[i] >> 32);
-		uint32_t file = (uint32_t)p->key[i];
+	for (uint32_t i = 0; !rc && i < r->spans.used; i++) {
+		const struct span *s = &r->span[i];
 
-		if (!p->key[i] || (file < kinds && not_file[file]))
-			continue;
-		rc = reel_array_reach(files, room, process, sizeof(**files),
+		rc = reel_array_reach(files, room, s->process, sizeof(**files),
 				      err);
 		if (!rc)
-			(*files)[process]++;
+			(*files)[s->process] += files_of(s, not_file, kinds);
 	}
 	free(not_file);
 	return rc;
@@ -359,7 +351,8 @@ static void rollup_fini(void *state)
 	struct rollup *r = state;
 
 	reel_intmap_fini(&r->rows);
-	free(r->pairs.key);
+	reel_intmap_fini(&r->spans);
+	free(r->span);
 	free(r->row);
 	free(r->cursor);
 }

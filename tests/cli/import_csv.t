@@ -33,6 +33,12 @@ is 'by number, --map alone, a header' "$(events)" "$want"
 tail -n +2 comma.csv >rows.csv
 import --map 'start=#1,call=#2,path=#3,offset=#4,size=#5,duration=#6,rank=#7' rows.csv
 is 'by number without a header' "$(events)" "$want"
+awk 'BEGIN { print "ts,op,file,bytes,r"; for (i = 0; i < 1100000; i++)
+	printf "%d,read,/d/%d,1,%d\n", i, i, i % 2 }' >many.csv
+import --map 'start=ts,call=op,path=file,size=bytes,rank=r' many.csv
+is 'files of each process, more than a million' \
+	"$(sql s.db 'SELECT count(*), min(files), max(files) FROM process_io' | tr "$tab" ' ')" '2 550000 550000'
+rm many.csv
 sed 's/$/\r/' comma.csv | gzip >windows.csv.gz
 import --map "$map" windows.csv.gz
 is 'compressed, lines of Windows' "$(events)" "$want"
