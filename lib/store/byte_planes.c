@@ -17,6 +17,9 @@
 #define RAW_BELOW 48  /* shorter planes are not worth a frame */
 #define MAGIC_BYTES 4 /* of a frame: always the same, not stored */
 #define LEVELS 2      /* tried in addition for a small store */
+/* Level 1 takes matches of 5 or 6 bytes too. In planes most of them are by chance, and
+ * cost more than their bytes, in space and in time to expand. */
+#define MIN_MATCH 7
 /* Each column: the lengths of its planes, or a constant. */
 #define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 8 * 5 + 10))
 #define FRONT (REEL_PLANES_HEAD + DIRECTORY_MAX)
@@ -58,7 +61,6 @@ struct reel_codec {
 	size_t out_room, used;
 	uint8_t dir[DIRECTORY_MAX];
 	size_t dir_len;
-	int level;
 	bool tight;
 };
 
@@ -160,7 +162,9 @@ uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level)
 	k->used = k->dir_len = 0;
 	k->planes = 0;
 	k->expansions = 0;
-	k->level = level;
+	ZSTD_CCtx_setParameter(k->cctx, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(k->cctx, ZSTD_c_minMatch,
+			       level == 1 ? MIN_MATCH : 0);
 	return k->value;
 }
 
@@ -186,7 +190,7 @@ static size_t make_frame(struct reel_codec *k, uint8_t *out, const void *bytes,
 	static const int levels[LEVELS] = {3, 9};
 	size_t room = ZSTD_compressBound(n), len, best;
 
-	best = ZSTD_compressCCtx(k->cctx, out, room, bytes, n, k->level);
+	best = ZSTD_compress2(k->cctx, out, room, bytes, n);
 	if (ZSTD_isError(best))
 		return 0;
 	for (int i = 0; k->tight && i < LEVELS; i++) {

@@ -168,6 +168,26 @@ static void test_round_trips(struct reel_codec *k)
 	reel_event_columns_fini(&c);
 }
 
+/* Random calls, one of four: zstd finds matches by chance, which cost more than the
+ * 2 bits of each call. */
+static void test_chance(struct reel_codec *k)
+{
+	struct reel_event_columns c = {0};
+	const void *blob;
+	size_t len = 0;
+
+	room(&c, REEL_BLOCK_EVENTS);
+	for (uint32_t i = 0; i < c.n; i++) {
+		for (int col = 0; col < REEL_COLUMNS; col++)
+			c.v[col][i] = 0;
+		c.v[REEL_COL_CALL][i] = 1 + (int64_t)chance_below(4);
+	}
+	reel_event_block_encode(k, &c, &blob, &len);
+	ok(8 * len < 2.45 * c.n, "random calls take %.2f bits each",
+	   8.0 * (double)len / c.n);
+	reel_event_columns_fini(&c);
+}
+
 /* Only a crash or an endless loop is a failure; ASan checks accesses. */
 static void test_hostile(struct reel_codec *k)
 {
@@ -315,6 +335,7 @@ int main(void)
 	struct reel_codec *k = reel_codec_new();
 
 	test_round_trips(k);
+	test_chance(k);
 	test_hostile(k);
 	test_walk(k);
 	reel_codec_free(k);
