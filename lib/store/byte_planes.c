@@ -17,11 +17,20 @@
 #define RAW_BELOW 48  /* shorter planes are not worth a frame */
 #define MAGIC_BYTES 4 /* of a frame: always the same, not stored */
 #define LEVELS 2      /* tried in addition for a small store */
+/* Level 1 takes matches of 5 or 6 bytes too. In planes most of them are by chance, and
+ * cost more than their bytes, in space and in time to expand. */
+#define MIN_MATCH 7
 /* Each column: the lengths of its planes, or a constant. */
 #define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 8 * 5 + 10))
 #define FRONT (REEL_PLANES_HEAD + DIRECTORY_MAX)
 
 #define PLANES (REEL_PLANES_COLUMNS * 8)
+
+/* Expanded planes that a reader keeps: those of a column and, before them, as many
+ * to look for an equal one. */
+#define KEPT 16
+#define LOOK_BACK (KEPT - 8)
+#define JOIN_ROWS 256 /* at once, in the nearest cache */
 
 /* A plane of the block that is being written, and its place in the output. */
 struct packed {
@@ -30,21 +39,28 @@ struct packed {
 	uint64_t word;
 };
 
+/* The frame of a plane that the reader has expanded. */
+struct expanded {
+	const uint8_t *src;
+	size_t len;
+};
+
 struct reel_codec {
 	ZSTD_CCtx *cctx;
 	ZSTD_DCtx *dctx;
 	uint64_t *value; /* one column */
-	uint8_t *plane;	 /* all of a block for writing, one for reading */
+	uint8_t *plane;	 /* all of a block for writing, KEPT for reading */
 	uint32_t room;	 /* values, and bytes of each plane */
 	struct packed packed[PLANES];
-	int planes;	/* of the block so far */
+	int planes;			/* of the block so far */
+	struct expanded expanded[KEPT]; /* a ring */
+	unsigned expansions;		/* of the block so far */
 	uint8_t *frame; /* with its magic number; or a second try */
 	size_t frame_room;
 	uint8_t *out; /* FRONT bytes, then the planes */
 	size_t out_room, used;
 	uint8_t dir[DIRECTORY_MAX];
 	size_t dir_len;
-	int level;
 	bool tight;
 };
 
@@ -145,7 +161,10 @@ uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level)
 		return NULL;
 	k->used = k->dir_len = 0;
 	k->planes = 0;
-	k->level = level;
+	k->expansions = 0;
+	ZSTD_CCtx_setParameter(k->cctx, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(k->cctx, ZSTD_c_minMatch,
+			       level == 1 ? MIN_MATCH : 0);
 	return k->value;
 }
 
@@ -171,7 +190,7 @@ static size_t make_frame(struct reel_codec *k, uint8_t *out, const void *bytes,
 	static const int levels[LEVELS] = {3, 9};
 	size_t room = ZSTD_compressBound(n), len, best;
 
-	best = ZSTD_compressCCtx(k->cctx, out, room, bytes, n, k->level);
+	best = ZSTD_compress2(k->cctx, out, room, bytes, n);
 	if (ZSTD_isError(best))
 		return 0;
 	for (int i = 0; k->tight && i < LEVELS; i++) {
@@ -322,6 +341,7 @@ int reel_byte_planes_open(struct reel_byte_planes *d, uint32_t n, int columns,
 int reel_byte_planes_ready(struct reel_codec *k,
 			   const struct reel_byte_planes *d)
 {
+	k->expansions = 0;
 	if (reserve_rows(k, d->n))
 		return -1;
 	if (!k->dctx)
@@ -345,31 +365,96 @@ static int expand_frame(struct reel_codec *k, const uint8_t *src, size_t len,
 		       : -1;
 }
 
-/* The @n bytes of a plane, in @k or at @src; NULL: damaged. */
+/* The plane of the frame @src, if it equals one of the last ones. */
+static const uint8_t *find_expanded(const struct reel_codec *k,
+				    const uint8_t *src, size_t len)
+{
+	for (unsigned i = 1; i <= LOOK_BACK && i <= k->expansions; i++) {
+		unsigned at = (k->expansions - i) % KEPT;
+
+		if (k->expanded[at].len == len &&
+		    !memcmp(k->expanded[at].src, src, len))
+			return k->plane + (size_t)at * k->room;
+	}
+	return NULL;
+}
+
+/*
+ * The @n bytes of a plane, in @k or at @src; NULL: damaged. They stay until 8 more
+ * planes are expanded.
+ */
 static const uint8_t *unpack_plane(struct reel_codec *k, const uint8_t *src,
 				   uint64_t word, uint32_t n)
 {
+	unsigned at = k->expansions % KEPT;
+	size_t len = word >> 1;
+	const uint8_t *have;
+	uint8_t *plane;
+
 	if (!(word & 1))
-		return word >> 1 == n ? src : NULL;
-	return expand_frame(k, src, word >> 1, k->plane, n) ? NULL : k->plane;
+		return len == n ? src : NULL;
+	have = find_expanded(k, src, len);
+	if (have)
+		return have;
+	plane = k->plane + (size_t)at * k->room;
+	k->expanded[at].len =
+		SIZE_MAX; /* of no frame, if this one is damaged */
+	if (expand_frame(k, src, len, plane, n))
+		return NULL;
+	k->expanded[at] = (struct expanded){src, len};
+	k->expansions++;
+	return plane;
 }
 
-/* Put byte @p of each value into @out; the first plane overwrites it. */
-static void give_plane(uint64_t *restrict out, const uint8_t *restrict bytes,
-		       uint32_t n, int p)
+/* Join up to 4 planes, from byte @at on. */
+static void join_low(uint32_t *restrict out, const uint8_t *const *plane,
+		     int planes, uint32_t at, uint32_t n)
 {
-	if (!p)
+	const uint8_t *a = plane[0] + at;
+	const uint8_t *b = planes > 1 ? plane[1] + at : NULL;
+	const uint8_t *c = planes > 2 ? plane[2] + at : NULL;
+	const uint8_t *d = planes > 3 ? plane[3] + at : NULL;
+
+	if (planes == 1)
 		for (uint32_t i = 0; i < n; i++)
-			out[i] = bytes[i];
+			out[i] = a[i];
+	else if (planes == 2)
+		for (uint32_t i = 0; i < n; i++)
+			out[i] = a[i] | (uint32_t)b[i] << 8;
+	else if (planes == 3)
+		for (uint32_t i = 0; i < n; i++)
+			out[i] = a[i] | (uint32_t)b[i] << 8 |
+				 (uint32_t)c[i] << 16;
 	else
 		for (uint32_t i = 0; i < n; i++)
-			out[i] |= (uint64_t)bytes[i] << (8 * p);
+			out[i] = a[i] | (uint32_t)b[i] << 8 |
+				 (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24;
+}
+
+/* Join the bytes of @n values, some rows at a time. */
+static void join_planes(uint64_t *restrict out, const uint8_t *const *plane,
+			int planes, uint32_t n)
+{
+	uint32_t low[JOIN_ROWS], high[JOIN_ROWS];
+
+	for (uint32_t at = 0; at < n; at += JOIN_ROWS, out += JOIN_ROWS) {
+		uint32_t rows = n - at < JOIN_ROWS ? n - at : JOIN_ROWS;
+
+		join_low(low, plane, planes < 4 ? planes : 4, at, rows);
+		for (uint32_t i = 0; i < rows; i++)
+			out[i] = low[i];
+		if (planes <= 4)
+			continue;
+		join_low(high, plane + 4, planes - 4, at, rows);
+		for (uint32_t i = 0; i < rows; i++)
+			out[i] |= (uint64_t)high[i] << 32;
+	}
 }
 
 int reel_byte_planes_get(struct reel_codec *k, const struct reel_byte_planes *d,
 			 int column, uint64_t *out)
 {
-	const uint8_t *data = d->data + d->column[column].at;
+	const uint8_t *data = d->data + d->column[column].at, *plane[8];
 	int planes = d->column[column].planes;
 
 	if (!planes)
@@ -377,13 +462,14 @@ int reel_byte_planes_get(struct reel_codec *k, const struct reel_byte_planes *d,
 			out[i] = d->column[column].constant;
 	for (int p = 0; p < planes; p++) {
 		uint64_t word = d->column[column].plane[p];
-		const uint8_t *bytes = unpack_plane(k, data, word, d->n);
 
-		if (!bytes)
+		plane[p] = unpack_plane(k, data, word, d->n);
+		if (!plane[p])
 			return -1;
-		give_plane(out, bytes, d->n, p);
 		data += word >> 1;
 	}
+	if (planes)
+		join_planes(out, plane, planes, d->n);
 	return 0;
 }
 

@@ -55,7 +55,8 @@ struct reel_byte_planes {
  * below. */
 int reel_byte_planes_open(struct reel_byte_planes *d, uint32_t n, int columns,
 			  const uint8_t *p, const uint8_t *end);
-/* Make room; call it before reel_byte_planes_get(). 0, or -1: no memory. */
+/* Begin to read the block: call it before reel_byte_planes_get(). @k reads one block
+ * at a time. 0, or -1: no memory. */
 int reel_byte_planes_ready(struct reel_codec *k,
 			   const struct reel_byte_planes *d);
 /* Write the numbers of a column to @out, d->n of them. 0, or -1: damaged. */

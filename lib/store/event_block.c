@@ -232,13 +232,25 @@ static void encode_column(const struct reel_event_columns *c, int col,
 	}
 }
 
+/* Results, relative to the size that was asked for, if one was. SSE2 has no
+ * comparison of 64 bits: the sign makes the mask, so that the loop is vectors. */
+static void decode_results(uint64_t *restrict v, const int64_t *restrict asked,
+			   uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t t = reel_unzigzag(v[i]), size = (uint64_t)asked[i];
+		uint64_t has = (size >> 63) - 1; /* all bits, or none */
+
+		v[i] = (size & has) + ((t ^ has) - has); /* size - t, or t */
+	}
+}
+
 /* Turn the numbers of the column, which are in its place, into its values. */
 static void decode_column(const struct reel_event_columns *c, int col,
 			  uint64_t first_start)
 {
 	uint64_t *v = (uint64_t *)c->v[col];
 	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
-	const int64_t *asked = c->v[REEL_COL_ASKED];
 	uint64_t prev = 0;
 
 	switch (col) {
@@ -269,11 +281,7 @@ static void decode_column(const struct reel_event_columns *c, int col,
 		decode_offsets(c);
 		break;
 	case REEL_COL_RESULT:
-		for (uint32_t i = 0; i < c->n; i++) {
-			uint64_t t = reel_unzigzag(v[i]);
-
-			v[i] = asked[i] >= 0 ? (uint64_t)asked[i] - t : t;
-		}
+		decode_results(v, c->v[REEL_COL_ASKED], c->n);
 		break;
 	case REEL_COL_POS:
 		for (uint32_t i = 0; i < c->n; i++)
@@ -409,6 +417,36 @@ int reel_event_block_open(struct reel_codec *k, const void *blob, size_t len,
 	return 0;
 }
 
+/* Is a value of @col decoded without another row or column? */
+static bool is_independent(int col)
+{
+	switch (col) {
+	case REEL_COL_START:
+	case REEL_COL_FILE:
+	case REEL_COL_FILE2:
+	case REEL_COL_OPEN:
+	case REEL_COL_OFFSET:
+	case REEL_COL_RESULT:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Half of the columns are one value: decode it once. */
+static void fill_constant(struct reel_event_columns *c, int col,
+			  uint64_t constant)
+{
+	struct reel_event_columns first = *c;
+	int64_t *v = c->v[col];
+
+	first.n = 1;
+	v[0] = (int64_t)constant;
+	decode_column(&first, col, 0);
+	for (uint32_t i = 1; i < c->n; i++)
+		v[i] = v[0];
+}
+
 int reel_event_block_columns(struct reel_codec *k, struct reel_event_block *b,
 			     uint32_t mask, struct reel_event_columns *c,
 			     const char **why)
@@ -419,6 +457,10 @@ int reel_event_block_columns(struct reel_codec *k, struct reel_event_block *b,
 
 		if (!(mask & 1u << col))
 			continue;
+		if (!b->planes.column[col].planes && is_independent(col)) {
+			fill_constant(c, col, b->planes.column[col].constant);
+			continue;
+		}
 		if (reel_byte_planes_get(k, &b->planes, col,
 					 (uint64_t *)c->v[col])) {
 			c->n = 0;

@@ -16,7 +16,6 @@
 
 #define TEXT_CHUNK (64 << 10)
 #define TEXT_LIMIT ((size_t)256 << 20)
-#define CALLS_MAX 65536
 #define WHY_MEMORY "out of memory"
 
 struct chunk {
@@ -31,7 +30,10 @@ struct reel_event_names {
 	struct reel_event_thread *thread;
 	struct reel_event_call *call;
 	size_t threads, calls, thread_room, call_room;
-	uint16_t call_at[CALLS_MAX]; /* index in call, + 1 */
+	uint16_t call_at[REEL_EVENT_CALLS]; /* index in call, + 1 */
+	/* 1: a read or write, whose result is bytes; one byte a call, as each
+	 * row of a sum of bytes reads one */
+	uint8_t moves[REEL_EVENT_CALLS + 1];
 	struct reel_row_cursor *files;
 	struct reel_intmap map; /* file_id -> file */
 	struct reel_event_file *file;
@@ -115,7 +117,7 @@ static int add_call(struct reel_event_names *n, sqlite3_stmt *stmt)
 	struct reel_event_call c = {.call = id};
 	void *p;
 
-	if (id < 0 || id >= CALLS_MAX || n->call_at[id] ||
+	if (id < 0 || id >= REEL_EVENT_CALLS || n->call_at[id] ||
 	    n->calls == UINT16_MAX)
 		return 0;
 	p = one_more(n->call, n->calls, &n->call_room, sizeof(*n->call));
@@ -126,8 +128,8 @@ static int add_call(struct reel_event_names *n, sqlite3_stmt *stmt)
 	    column_name(n, stmt, 2, &c.layer) ||
 	    column_name(n, stmt, 3, &c.group))
 		return -1;
-	c.moves = c.group.text && (!strcmp(c.group.text, "read") ||
-				   !strcmp(c.group.text, "write"));
+	n->moves[id] = c.group.text && (!strcmp(c.group.text, "read") ||
+					!strcmp(c.group.text, "write"));
 	n->call[n->calls++] = c;
 	n->call_at[id] = (uint16_t)n->calls;
 	return 0;
@@ -224,9 +226,14 @@ reel_event_names_thread(const struct reel_event_names *n, int64_t id)
 const struct reel_event_call *
 reel_event_names_call(const struct reel_event_names *n, int64_t id)
 {
-	if (id < 0 || id >= CALLS_MAX || !n->call_at[id])
+	if (id < 0 || id >= REEL_EVENT_CALLS || !n->call_at[id])
 		return NULL;
 	return &n->call[n->call_at[id] - 1];
+}
+
+const uint8_t *reel_event_names_moves(const struct reel_event_names *n)
+{
+	return n->moves;
 }
 
 /* The file in the current row of n->files. */

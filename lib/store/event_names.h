@@ -25,7 +25,6 @@ struct reel_event_thread {
 struct reel_event_call {
 	int64_t call;
 	struct reel_name name, layer, group;
-	bool moves; /* a read or write: its result is bytes */
 };
 
 struct reel_event_file {
@@ -52,6 +51,10 @@ const struct reel_event_thread *
 reel_event_names_thread(const struct reel_event_names *n, int64_t id);
 const struct reel_event_call *
 reel_event_names_call(const struct reel_event_names *n, int64_t id);
+/* For each id below REEL_EVENT_CALLS, and REEL_EVENT_CALLS for any other: 1 if the
+ * call moves bytes, else 0. */
+#define REEL_EVENT_CALLS 65536
+const uint8_t *reel_event_names_moves(const struct reel_event_names *n);
 /* The file @id; its path is NULL if the store has none. 0, or -1 with @why. */
 int reel_event_names_file(struct reel_event_names *n, int64_t id,
 			  struct reel_event_file *out, const char **why);

@@ -104,7 +104,6 @@ void reel_event_scan_start(struct reel_event_scan *s,
 	s->wanted = wanted;
 	s->next = 0;
 	s->rows = 0;
-	s->at = 0;
 }
 
 /* Merge the ordered rows [lo, mid) and [mid, hi); mostly they are in order. */
@@ -298,7 +297,6 @@ int reel_event_scan_block(struct reel_event_scan *s, const char **why)
 		    e->max_end_ns < w->min_start_ns ||
 		    (w->by_thread && !reel_idset_has(&w->thread, e->thread)))
 			continue;
-		s->at = 0;
 		s->rows = 0;
 		if (open_block(s, e, why) || select_rows(s, why))
 			goto fail;

@@ -97,8 +97,8 @@ struct reel_event_scan {
 	const struct reel_scan_block *decoded;
 	struct reel_event_block block;
 	struct reel_event_columns cols;
-	uint32_t *row, *spare; /* the wanted rows of the block */
-	uint32_t rows, at, row_room;
+	uint32_t *row, *spare; /* the wanted rows of the block, as indices */
+	uint32_t rows, row_room;
 	bool all; /* each row of the block is wanted, in its order */
 };
 
@@ -108,15 +108,10 @@ int reel_event_scan_open(struct reel_event_scan **out, struct sqlite3 *db,
 /* Begin anew; borrows @wanted until the end of the scan. */
 void reel_event_scan_start(struct reel_event_scan *s,
 			   const struct reel_event_wanted *wanted);
-/* Go to the first wanted row of the next block. 1; 0 at the end; -1 with @why. */
+/* Find the wanted rows of the next block that has any. 1; 0 at the end; -1 with
+ * @why. */
 int reel_event_scan_block(struct reel_event_scan *s, const char **why);
 void reel_event_scan_close(struct reel_event_scan *s);
-
-/* The index of the current row in s->cols. */
-static inline uint32_t reel_event_scan_row(const struct reel_event_scan *s)
-{
-	return s->all ? s->at : s->row[s->at];
-}
 
 /* Order @n rows by @start; stable. @spare has room for as many. */
 void reel_rows_by_start(uint32_t *row, uint32_t *spare, uint32_t n,

@@ -22,9 +22,10 @@ static const char store_sql[] =
 #include "schemas/store.sql.inc"
 	;
 
-/* For writing: fast, bounded memory, no second file. Small pages, as most of the
- * thirty tables have few rows; for large blobs they cost less than 1 %. */
-static const char write_pragmas[] = "PRAGMA page_size = 1024;"
+/* For writing: fast, bounded memory, no second file. Pages as the kernel's: with 1024
+ * bytes a load takes 10 % more time and a scan of all events 7 %. The tables of few
+ * rows take 130 kB more, until shrink(). */
+static const char write_pragmas[] = "PRAGMA page_size = 4096;"
 				    "PRAGMA journal_mode = OFF;"
 				    "PRAGMA synchronous = OFF;"
 				    "PRAGMA locking_mode = EXCLUSIVE;"

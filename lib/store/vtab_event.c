@@ -13,21 +13,28 @@
 #include "lib/store/event_scan.h"
 #include "lib/store/vtab.h"
 
+/* Values of a column, for all rows of the block. */
+struct event_values {
+	const int64_t *v; /* NULL: give_name() makes the value */
+	int64_t null;
+};
+
 struct event_cursor {
 	sqlite3_vtab_cursor base;
+	/* The first members are read for each row. */
+	uint32_t at, rows;   /* the current row, of those wanted */
+	const uint32_t *row; /* where they are in the block; NULL: all are */
+	struct event_values value[REEL_SQL_COLUMNS];
+	bool end;
 	struct reel_event_scan *scan;
 	struct reel_event_names *names;
 	struct reel_event_plan plan;
 	const struct reel_event_thread
 		*thread; /* of the block; NULL: unknown */
-	/* Values of the rows of the block, by enum reel_sql_column, that
-	 * need no other look at the row; NULL: give_name() makes the value. */
-	const int64_t *value[REEL_SQL_COLUMNS];
-	int64_t *bytes; /* value[REEL_SQL_BYTES] */
+	int64_t *bytes;	 /* of value[REEL_SQL_BYTES] */
 	uint32_t bytes_room;
 	int64_t file_id; /* of file; 0: none */
 	struct reel_event_file file;
-	bool end;
 };
 
 /* The number of events in the store, for the cost estimate. */
@@ -123,50 +130,54 @@ static int event_close(sqlite3_vtab_cursor *cur)
 	return SQLITE_OK;
 }
 
-/* The bytes that each call of the block moved. 0, or -1: no memory. */
+/* The bytes that each call of the block moved: its result, or none. No branch: calls
+ * alternate, and a wrong guess costs more than this. */
+static void fill_bytes(int64_t *restrict bytes,
+		       const struct reel_event_columns *c,
+		       const uint8_t *restrict moves)
+{
+	const int64_t *restrict call = c->v[REEL_COL_CALL];
+	const int64_t *restrict result = c->v[REEL_COL_RESULT];
+	const int64_t *restrict err = c->v[REEL_COL_ERR];
+
+	for (size_t i = 0, n = c->n; i < n; i++) {
+		uint64_t id = (uint64_t)call[i];
+		int64_t has;
+
+		id = id < REEL_EVENT_CALLS ? id : REEL_EVENT_CALLS;
+		has = err[i] ? 0 : -(int64_t)moves[id];
+		bytes[i] = (result[i] & has) | (REEL_SQL_NO_BYTES & ~has);
+	}
+}
+
 static int make_bytes(struct event_cursor *c)
 {
 	const struct reel_event_columns *cols = &c->scan->cols;
-	const int64_t *call = cols->v[REEL_COL_CALL];
-	const int64_t *result = cols->v[REEL_COL_RESULT];
-	const int64_t *err = cols->v[REEL_COL_ERR];
-	int64_t last = -1; /* no call */
-	bool moves = false;
 
 	if (cols->n > c->bytes_room) {
 		free(c->bytes);
 		c->bytes = malloc(cols->n * sizeof(*c->bytes));
 		c->bytes_room = c->bytes ? cols->n : 0;
 		if (!c->bytes)
-			return -1;
+			return SQLITE_NOMEM;
 	}
-	for (uint32_t i = 0; i < cols->n; i++) {
-		if (call[i] != last) {
-			const struct reel_event_call *info =
-				reel_event_names_call(c->names, call[i]);
-
-			last = call[i];
-			moves = info && info->moves;
-		}
-		c->bytes[i] = moves && !err[i] ? result[i] : REEL_SQL_NO_BYTES;
-	}
-	return 0;
+	fill_bytes(c->bytes, cols, reel_event_names_moves(c->names));
+	c->value[REEL_SQL_BYTES].v = c->bytes;
+	return SQLITE_OK;
 }
 
 /* Find or make the values of the columns in use, all rows at once. */
 static int find_values(struct event_cursor *c)
 {
-	for (int i = 0; i < REEL_SQL_COLUMNS; i++)
-		c->value[i] =
-			reel_sql_column[i].column < 0
-				? NULL
-				: c->scan->cols.v[reel_sql_column[i].column];
-	if (!(c->plan.used >> REEL_SQL_BYTES & 1))
-		return SQLITE_OK;
-	if (make_bytes(c))
-		return SQLITE_NOMEM;
-	c->value[REEL_SQL_BYTES] = c->bytes;
-	return SQLITE_OK;
+	for (int i = 0; i < REEL_SQL_COLUMNS; i++) {
+		int column = reel_sql_column[i].column;
+
+		c->value[i] = (struct event_values){
+			.v = column < 0 ? NULL : c->scan->cols.v[column],
+			.null = reel_sql_column[i].null,
+		};
+	}
+	return c->plan.used >> REEL_SQL_BYTES & 1 ? make_bytes(c) : SQLITE_OK;
 }
 
 /* Go to the next block that has a wanted row. */
@@ -185,15 +196,24 @@ static int next_block(struct event_cursor *c)
 		return reel_vtab_fail(&t->base, why);
 	if (!rc)
 		return SQLITE_OK;
+	c->at = 0;
+	c->rows = c->scan->rows;
+	c->row = c->scan->all ? NULL : c->scan->row;
 	c->thread = reel_event_names_thread(c->names, c->scan->on->thread);
 	return find_values(c);
+}
+
+/* The current row, in the columns of the block. */
+static inline uint32_t row_of(const struct event_cursor *c)
+{
+	return c->row ? c->row[c->at] : c->at;
 }
 
 static int event_next(sqlite3_vtab_cursor *cur)
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
 
-	return ++c->scan->at < c->scan->rows ? SQLITE_OK : next_block(c);
+	return ++c->at < c->rows ? SQLITE_OK : next_block(c);
 }
 
 /* Read the names and the plan. SQLite's result code. */
@@ -276,9 +296,10 @@ static int give_file(struct event_cursor *c, sqlite3_context *ctx, int i,
 	return SQLITE_OK;
 }
 
-/* A column that is made of others, at row @at of the block. */
-static int give_name(struct event_cursor *c, sqlite3_context *ctx, int i,
-		     uint32_t at)
+/* A column that is made of others, at row @at of the block. Not inline, so that
+ * event_column() saves no registers. */
+static __attribute__((noinline)) int
+give_name(struct event_cursor *c, sqlite3_context *ctx, int i, uint32_t at)
 {
 	const struct reel_event_thread *t = c->thread;
 	const struct reel_event_call *call;
@@ -317,15 +338,14 @@ static int give_name(struct event_cursor *c, sqlite3_context *ctx, int i,
 
 static int event_column(sqlite3_vtab_cursor *cur, sqlite3_context *ctx, int i)
 {
-	struct event_cursor *c = (struct event_cursor *)cur;
-	uint32_t at = reel_event_scan_row(c->scan);
+	const struct event_cursor *c = (const struct event_cursor *)cur;
+	const struct event_values *value = &c->value[i];
+	uint32_t at = row_of(c);
 
-	if (i < 0 || i >= REEL_SQL_COLUMNS)
-		return SQLITE_OK;
-	if (!c->value[i])
-		return give_name(c, ctx, i, at);
-	if (c->value[i][at] != reel_sql_column[i].null)
-		sqlite3_result_int64(ctx, c->value[i][at]);
+	if (!value->v)
+		return give_name((struct event_cursor *)cur, ctx, i, at);
+	if (value->v[at] != value->null)
+		sqlite3_result_int64(ctx, value->v[at]);
 	return SQLITE_OK;
 }
 
@@ -335,7 +355,7 @@ static int event_rowid(sqlite3_vtab_cursor *cur, sqlite3_int64 *rowid)
 
 	*rowid = (sqlite3_int64)((uint64_t)c->scan->on->block_id *
 					 REEL_BLOCK_EVENTS_MAX +
-				 reel_event_scan_row(c->scan));
+				 row_of(c));
 	return SQLITE_OK;
 }
 

@@ -41,6 +41,8 @@ check 'so does its copy in another directory' '"$IOREEL" load -q moved.reel && c
 check 'the store is smaller than 8 bytes per event of a loading job' \
 	'"$GEN" -k loader -p 2 -n 200000 big.reel && "$IOREEL" load -q big.reel &&
 	[ $(stat -c %s big.db) -lt $((8 * $(sql big.db "SELECT events FROM run"))) ]'
+is 'pages are small in a small store, large in a large one' \
+	"$(sql mixed.db 'PRAGMA page_size') $(sql big.db 'PRAGMA page_size')" '512 4096'
 check 'a trace as RUN is loaded into a temporary store' \
 	'sql mixed.reel "SELECT events FROM run" >n1; sql mixed.db "SELECT events FROM run" >n2;
 	cmp n1 n2 && ! ls | grep tmp'

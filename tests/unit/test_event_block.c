@@ -114,6 +114,34 @@ static void fill_job(struct reel_event_columns *c)
 	}
 }
 
+/* Each byte of a value follows one of a few patterns, so that planes are equal
+ * within a column, in the next one and in one far away. */
+static void fill_alike(struct reel_event_columns *c, uint64_t patterns)
+{
+	uint8_t pattern[16];
+
+	for (int col = 0; col < REEL_COLUMNS; col++)
+		for (uint32_t i = 0; i < c->n; i++)
+			c->v[col][i] = 0;
+	for (int col = 0; col < REEL_COLUMNS; col++) {
+		for (int p = 0; p < 8; p++)
+			pattern[p] = (uint8_t)chance_below(patterns);
+		for (uint32_t i = 0; i < c->n; i++) {
+			uint64_t v = 0;
+
+			for (int p = 0; p < 8; p++)
+				v |= (uint64_t)(i * (i >> 9) >> pattern[p] & 1)
+				     << 8 * p;
+			c->v[col][i] = (int64_t)v;
+		}
+	}
+	/* without a prediction, which would make them differ */
+	for (uint32_t i = 0; i < c->n; i++) {
+		c->v[REEL_COL_FILE][i] &= UINT32_MAX;
+		c->v[REEL_COL_OPEN][i] &= UINT32_MAX;
+	}
+}
+
 static void test_round_trips(struct reel_codec *k)
 {
 	static const uint32_t sizes[] = {1, 2, 47, 48, 1000, 32768, 65536};
@@ -125,6 +153,10 @@ static void test_round_trips(struct reel_codec *k)
 		room(&c, sizes[i]);
 		fill_any(&c);
 		round_trip(k, &c, REEL_COL_ALL, "any values");
+		for (uint64_t patterns = 2; patterns <= 14; patterns += 4) {
+			fill_alike(&c, patterns);
+			round_trip(k, &c, REEL_COL_ALL, "equal planes");
+		}
 		fill_job(&c);
 		round_trip(k, &c, REEL_COL_ALL, "a job");
 	}
@@ -133,6 +165,26 @@ static void test_round_trips(struct reel_codec *k)
 	reel_event_block_encode(k, &c, &blob, &len);
 	ok(len < 5 * (size_t)c.n, "a reading job takes %.2f bytes per event",
 	   (double)len / c.n);
+	reel_event_columns_fini(&c);
+}
+
+/* Random calls, one of four: zstd finds matches by chance, which cost more than the
+ * 2 bits of each call. */
+static void test_chance(struct reel_codec *k)
+{
+	struct reel_event_columns c = {0};
+	const void *blob;
+	size_t len = 0;
+
+	room(&c, REEL_BLOCK_EVENTS);
+	for (uint32_t i = 0; i < c.n; i++) {
+		for (int col = 0; col < REEL_COLUMNS; col++)
+			c.v[col][i] = 0;
+		c.v[REEL_COL_CALL][i] = 1 + (int64_t)chance_below(4);
+	}
+	reel_event_block_encode(k, &c, &blob, &len);
+	ok(8 * len < 2.45 * c.n, "random calls take %.2f bits each",
+	   8.0 * (double)len / c.n);
 	reel_event_columns_fini(&c);
 }
 
@@ -283,6 +335,7 @@ int main(void)
 	struct reel_codec *k = reel_codec_new();
 
 	test_round_trips(k);
+	test_chance(k);
 	test_hostile(k);
 	test_walk(k);
 	reel_codec_free(k);
