@@ -285,6 +285,8 @@ fault() {
 }
 fault 'writes of a layout' '{"writes": 1, "files": [{"layout": "torch", "bytes": 1, "write_bytes": 1}]}' 'checkpoint.files.0..write_bytes: only of plain'
 fault 'tensors of a plain file' '{"writes": 1, "files": [{"bytes": 1, "tensor_bytes": 1}]}' 'checkpoint.files.0..tensor_bytes: only of'
+fault 'a series of a plain file' '{"writes": 1, "files": [{"bytes": 1, "series_bytes": [1]}]}' 'checkpoint.files.0..series_bytes: only of'
+fault 'a pickle of another layout' '{"writes": 1, "files": [{"layout": "tensorflow", "bytes": 1, "pickle_bytes": 1}]}' 'checkpoint.files.0..: archive, bare'
 fault 'too many tensors' '{"writes": 1, "files": [{"layout": "torch", "bytes": 1000000000, "tensor_bytes": 1}]}' 'checkpoint.files.0..tensor_bytes: 1e+09 tensors'
 fault 'a rename that TensorFlow always makes' '{"writes": 1, "files": [{"layout": "tensorflow", "bytes": 1, "rename": true}]}' 'checkpoint.files.0..rename: '
 fault 'a model without a width' '{"writes": 1, "transformer": {"layers": 3}}' 'checkpoint.transformer.hidden: missing'
