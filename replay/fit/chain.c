@@ -310,32 +310,7 @@ static int judge(struct chain_fit *c)
 			  (unsigned long long)c->reads, c->kinds);
 }
 
-/* A read at the begin of the archive looks for its kind, and one more follows for
- * each time that its first member is opened. */
-static int fit_member_opens(struct fit *f)
-{
-	int64_t reads, opens;
-
-	if (f->w->dataset.format != WORKLOAD_NPZ || f->w->access.chain_n)
-		return 0;
-	if (fit_ask(f,
-		    "SELECT count(*) FROM v_event WHERE class = 'data' AND "
-		    "call_group = 'read' AND offset = 0 AND bytes > 0 AND "
-		    "path LIKE '%.npz'",
-		    0, &reads) ||
-	    fit_ask(f,
-		    "SELECT count(*) FROM (SELECT DISTINCT process_id, open_id "
-		    "FROM v_event WHERE class = 'data' AND call_group = 'read' "
-		    "AND offset = 0 AND bytes > 0 AND path LIKE '%.npz')",
-		    0, &opens))
-		return -1;
-	f->w->access.member_opens = 2 * reads > 5 * opens ? 2 : 1;
-	return fit_reason(f, "access.member_opens", opens ? 0.9 : 0,
-			  "%lld reads at the begin in %lld visits of archives",
-			  (long long)reads, (long long)opens);
-}
-
-static int fit_reads(struct fit *f)
+int fit_chain(struct fit *f)
 {
 	struct chain_fit *c = reel_alloc(1, sizeof(*c), f->err);
 	int rc;
@@ -357,9 +332,4 @@ static int fit_reads(struct fit *f)
 	reel_intmap_fini(&c->seen);
 	free(c);
 	return rc ? -1 : 0;
-}
-
-int fit_chain(struct fit *f)
-{
-	return fit_reads(f) || fit_member_opens(f) ? -1 : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checkpoints: their layout, files, sizes and times, by the writes to them. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,26 +10,45 @@
 #include "lib/store/view.h"
 
 #include "replay/fit/internal.h"
-#include "replay/workload/quantiles.h"
+#include "replay/pipeline/checkpoint_layout.h"
 #include "replay/workload/workload.h"
 
-/* torch.save() writes a tensor from so many bytes on in a call of its own. */
-#define TENSOR_LEAST 1024
 #define NAME_MOST 256
+#define KEY_MOST 64
+#define FILES_MOST 32	      /* of a checkpoint; each has five reasons */
+#define SERIES_MOST 65536     /* tensors */
+#define WRITE_MOST 0x7ffff000 /* bytes of a call: Linux cuts larger ones */
 
-/* Writes to files of checkpoints. */
-struct saves {
-	int64_t files;	 /* opened and written, without those of a layout */
-	int64_t names;	 /* of them, without their numbers */
-	int64_t writers; /* processes */
-	int64_t bytes, writes;
+/* Files of checkpoints that have one name without its numbers. */
+struct group {
+	char name[NAME_MOST];
+	char archive[WORKLOAD_NAME]; /* of the first file in torch's layout */
+	int64_t process_id, open_id; /* of that file, or of the first */
+	int64_t files, own;	     /* @own: those of that process */
+	int64_t writers;	     /* processes */
+	int64_t bytes, writes, own_writes;
 	int64_t torch, tensorflow; /* of @files */
-	int64_t syncs, renames, saves;
-	char (*name)[NAME_MOST];
+	int64_t *process;
 	uint32_t room;
 };
 
-/* @path without digits: one name for the files of all checkpoints. */
+struct saves {
+	struct group *group;
+	uint32_t groups, room;
+	int64_t files, syncs, renames;
+	int64_t saves; /* checkpoints */
+};
+
+static void free_saves(struct saves *s)
+{
+	for (uint32_t i = 0; i < s->groups; i++)
+		free(s->group[i].process);
+	free(s->group);
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+/* @path without digits: one name for the files of all checkpoints and ranks. */
 static void name_without_numbers(const char *path, char out[NAME_MOST])
 {
 	size_t n = 0;
@@ -39,19 +59,53 @@ static void name_without_numbers(const char *path, char out[NAME_MOST])
 	out[n] = '\0';
 }
 
-static int add_name(struct fit *f, struct saves *s, const char *path)
+static struct group *group_of(struct fit *f, struct saves *s, const char *path)
 {
 	char name[NAME_MOST];
+	struct group *g;
 
 	name_without_numbers(path, name);
-	for (int64_t i = 0; i < s->names; i++)
-		if (!strcmp(s->name[i], name))
+	for (uint32_t i = 0; i < s->groups; i++)
+		if (!strcmp(s->group[i].name, name))
+			return &s->group[i];
+	if (reel_array_reach(&s->group, &s->room, s->groups, sizeof(*s->group),
+			     f->err))
+		return NULL;
+	g = &s->group[s->groups++];
+	*g = (struct group){.process_id = -1};
+	memcpy(g->name, name, sizeof(name));
+	return g;
+}
+
+static int add_writer(struct fit *f, struct group *g, int64_t process)
+{
+	for (int64_t i = 0; i < g->writers; i++)
+		if (g->process[i] == process)
 			return 0;
-	if (reel_array_reach(&s->name, &s->room, (uint32_t)s->names,
-			     sizeof(*s->name), f->err))
+	if (reel_array_reach(&g->process, &g->room, (uint32_t)g->writers,
+			     sizeof(*g->process), f->err))
 		return -1;
-	memcpy(s->name[s->names++], name, sizeof(name));
+	g->process[g->writers++] = process;
 	return 0;
+}
+
+/* The name within a zip file of torch.save(): that of the file without its ending. */
+static void set_archive(struct group *g, const char *path)
+{
+	const char *name = strrchr(path, '/'), *dot;
+	size_t n;
+
+	name = name ? name + 1 : path;
+	dot = strrchr(name, '.');
+	n = dot ? (size_t)(dot - name) : strlen(name);
+	n = n < sizeof(g->archive) - 1 ? n : sizeof(g->archive) - 1;
+	for (size_t i = 0; i < n; i++) {
+		bool plain = isalnum((unsigned char)name[i]) ||
+			     name[i] == '-' || (i && name[i] == '.');
+
+		g->archive[i] = plain ? name[i] : '_';
+	}
+	g->archive[n] = '\0';
 }
 
 /* The index and the state beside the data are TensorFlow's own. */
@@ -63,6 +117,32 @@ static bool is_beside_data(const char *path)
 	return strstr(name, ".index") || !strncmp(name, "checkpoint", 10);
 }
 
+static int add_file(struct fit *f, struct saves *s, struct reel_view *v,
+		    bool data)
+{
+	const char *path = reel_view_text(v, "path");
+	int64_t process = reel_view_exact(v, "process_id");
+	bool torch = !data && reel_view_int(v, "vector") > 0;
+	struct group *g = group_of(f, s, path);
+
+	if (!g || add_writer(f, g, process))
+		return -1;
+	if (g->process_id < 0 || (torch && !g->torch)) {
+		g->process_id = process;
+		g->open_id = reel_view_exact(v, "open_id");
+		set_archive(g, path);
+		g->own = 0;
+	}
+	s->files++;
+	g->files++;
+	g->own += g->process_id == process;
+	g->bytes += reel_view_int(v, "bytes");
+	g->writes += reel_view_int(v, "writes");
+	g->torch += torch;
+	g->tensorflow += data;
+	return 0;
+}
+
 static int count_files(struct fit *f, struct saves *s, bool tensorflow)
 {
 	struct reel_view v;
@@ -70,35 +150,55 @@ static int count_files(struct fit *f, struct saves *s, bool tensorflow)
 
 	if (!reel_view_open(
 		    &v, f->st,
-		    "SELECT path, sum(bytes) AS bytes, count(*) AS writes, "
-		    "max(call = 'writev') AS vector FROM v_event WHERE class "
-		    "= 'checkpoint' AND call_group = 'write' AND bytes > 0 "
-		    "GROUP BY process_id, open_id, path",
+		    "SELECT path, process_id, open_id, sum(bytes) AS bytes, "
+		    "count(*) AS writes, max(call = 'writev') AS vector FROM "
+		    "v_event WHERE class = 'checkpoint' AND call_group = "
+		    "'write' AND bytes > 0 GROUP BY process_id, open_id, path "
+		    "ORDER BY process_id, open_id",
 		    f->err))
 		while (!rc && reel_view_next(&v)) {
 			const char *path = reel_view_text(&v, "path");
 			bool data = strstr(path, ".data-0") != NULL;
 
-			if (tensorflow && is_beside_data(path) && !data)
-				continue;
-			s->files++;
-			s->bytes += reel_view_int(&v, "bytes");
-			s->writes += reel_view_int(&v, "writes");
-			s->torch += !data && reel_view_int(&v, "vector") > 0;
-			s->tensorflow += data;
-			rc = add_name(f, s, path);
+			if (!tensorflow || data || !is_beside_data(path))
+				rc = add_file(f, s, &v, data);
 		}
 	return reel_view_close(&v) || rc ? -1 : 0;
+}
+
+/* Checkpoints of the process that wrote most of the first group: its files that are
+ * written between the same two steps are of one. */
+static int count_saves(struct fit *f, struct saves *s)
+{
+	struct reel_view v;
+	bool any = true;
+
+	if (!reel_view_open(
+		    &v, f->st,
+		    "SELECT min(start_ns) AS ns, 1 AS file FROM v_event WHERE "
+		    "class = 'checkpoint' AND call_group = 'write' AND bytes > "
+		    "0 AND process_id = ?1 GROUP BY open_id UNION ALL SELECT "
+		    "start_ns, 0 FROM v_step WHERE rank = (SELECT min(rank) "
+		    "FROM v_rank WHERE steps > 0) ORDER BY 1",
+		    f->err)) {
+		reel_view_bind(&v, s->group[0].process_id);
+		while (reel_view_next(&v)) {
+			bool file = reel_view_int(&v, "file");
+
+			s->saves += file && any;
+			any = !file;
+		}
+	}
+	if (!f->steps)
+		s->saves = s->group[0].own;
+	if (s->saves < 1)
+		s->saves = 1;
+	return reel_view_close(&v);
 }
 
 static int count_calls(struct fit *f, struct saves *s)
 {
 	return fit_ask(f,
-		       "SELECT count(DISTINCT process_id) FROM v_event WHERE "
-		       "class = 'checkpoint' AND call_group = 'write' AND "
-		       "bytes > 0",
-		       0, &s->writers) ||
-	       fit_ask(f,
 		       "SELECT count(*) FROM v_event WHERE class = "
 		       "'checkpoint' AND call IN ('fsync', 'fdatasync')",
 		       0, &s->syncs) ||
@@ -108,101 +208,228 @@ static int count_calls(struct fit *f, struct saves *s)
 		       0, &s->renames);
 }
 
+/* Files with names of their own in each checkpoint: such groups are one. */
+static void join_rare_groups(struct saves *s)
+{
+	struct group *rare = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->groups; i++) {
+		struct group *g = &s->group[i];
+
+		if (2 * g->own > s->saves || !rare) {
+			if (2 * g->own <= s->saves)
+				rare = &s->group[n];
+			if (n != i)
+				s->group[n] = *g;
+			n++;
+			continue;
+		}
+		rare->files += g->files;
+		rare->own += g->own;
+		rare->bytes += g->bytes;
+		rare->writes += g->writes;
+		rare->torch += g->torch;
+		rare->tensorflow += g->tensorflow;
+		free(g->process);
+	}
+	s->groups = n;
+}
+
 /* --- keys ----------------------------------------------------------------- */
 
-/* Sizes of the calls that hold a tensor each. */
-static int fit_tensors(struct fit *f, struct workload_checkpoint_file *file)
+/* The sizes of the writes of a file. */
+static int read_writes(struct fit *f, const struct group *g, int64_t **write,
+		       uint32_t *n)
 {
-	int64_t *value = NULL;
-	uint32_t n = 0, room = 0;
 	struct reel_view v;
+	int64_t last = 0;
+	uint32_t room = 0;
 	int rc = 0;
 
 	if (!reel_view_open(&v, f->st,
-			    "SELECT bytes FROM v_event WHERE class = "
-			    "'checkpoint' AND call = 'writev' AND bytes >= ?1",
+			    "SELECT bytes, open_id FROM v_event WHERE class = "
+			    "'checkpoint' AND call_group = 'write' AND bytes > "
+			    "0 AND process_id = ?1 ORDER BY "
+			    "start_ns",
 			    f->err)) {
-		reel_view_bind(&v, TENSOR_LEAST);
+		reel_view_bind(&v, g->process_id);
 		while (!rc && reel_view_next(&v)) {
-			rc = reel_array_reach(&value, &room, n, sizeof(*value),
-					      f->err);
-			if (!rc)
-				value[n++] = reel_view_int(&v, "bytes");
+			int64_t bytes = reel_view_int(&v, "bytes");
+
+			if (reel_view_exact(&v, "open_id") != g->open_id)
+				continue;
+			if (last == WRITE_MOST) {
+				(*write)[*n - 1] += bytes;
+			} else {
+				rc = reel_array_reach(write, &room, *n,
+						      sizeof(**write), f->err);
+				if (!rc)
+					(*write)[(*n)++] = bytes;
+			}
+			last = bytes;
 		}
 	}
-	if (reel_view_close(&v))
-		rc = -1;
-	if (!rc && n)
-		rc = quantiles_of(&file->tensor_bytes, value, n, FIT_QUANTILES,
-				  f->err);
-	free(value);
-	return rc ||
-	       fit_reason(f, "checkpoint.files[0].tensor_bytes", 0.7,
-			  "sizes of %u writes; tensors below %d bytes share "
-			  "one",
-			  n, TENSOR_LEAST);
+	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
-static int fit_layout(struct fit *f, const struct saves *s,
+/* The tensors of the first file, so that torch.save() makes its writes. */
+static int fit_tensors(struct fit *f, const struct group *g, uint32_t i,
+		       struct workload_checkpoint_file *file)
+{
+	struct torch_form form = {.archive = g->archive};
+	int64_t *write = NULL, *tensor = NULL, tensors = 0;
+	char key[KEY_MOST];
+	uint32_t n = 0;
+	int rc = read_writes(f, g, &write, &n);
+
+	if (!rc && n)
+		tensors = torch_tensors_of(&form, write, n, &tensor, f->err);
+	free(write);
+	if (rc || tensors < 0)
+		return -1;
+	snprintf(key, sizeof(key), "checkpoint.files[%u].series_bytes", i);
+	if (!tensors || tensors > SERIES_MOST) {
+		free(tensor);
+		return fit_reason(f, key, 0,
+				  "torch.save() does not make the %u writes of "
+				  "the first file; one tensor stands for all",
+				  n);
+	}
+	file->series_bytes = tensor;
+	file->series_bytes_n = (uint32_t)tensors;
+	memcpy(file->archive, g->archive, sizeof(file->archive));
+	file->pickle_bytes = form.pickle_bytes;
+	file->directory_bytes = form.directory_bytes;
+	file->bare = form.bare;
+	file->bytes = 0;
+	for (int64_t k = 0; k < tensors; k++)
+		file->bytes += tensor[k];
+	return fit_reason(f, key, 0.9,
+			  "%u writes of the first file; a tensor of less than "
+			  "1024 bytes counts as part of the next one",
+			  n);
+}
+
+static const char *key_of(char key[KEY_MOST], uint32_t i, const char *name)
+{
+	snprintf(key, KEY_MOST, "checkpoint.files[%u].%s", i, name);
+	return key;
+}
+
+static int fit_layout(struct fit *f, const struct group *g, uint32_t i,
 		      struct workload_checkpoint_file *file)
 {
-	if (s->tensorflow * 2 > s->files) {
+	char key[KEY_MOST];
+
+	key_of(key, i, "layout");
+	if (g->tensorflow * 2 > g->files) {
 		file->layout = WORKLOAD_TENSORFLOW;
-		return fit_reason(f, "checkpoint.files[0].layout", 0.95,
+		return fit_reason(f, key, 0.95,
 				  "%lld of %lld files are data shards of "
 				  "TensorFlow; the sizes of its tensors are "
 				  "not seen in its calls",
-				  (long long)s->tensorflow,
-				  (long long)s->files);
+				  (long long)g->tensorflow,
+				  (long long)g->files);
 	}
-	if (s->torch * 2 > s->files) {
+	if (g->torch * 2 > g->files) {
 		file->layout = WORKLOAD_TORCH;
-		return fit_reason(f, "checkpoint.files[0].layout", 0.9,
+		return fit_reason(f, key, 0.9,
 				  "%lld of %lld files were written by writev, "
 				  "as torch.save() does",
-				  (long long)s->torch, (long long)s->files) ||
-		       fit_tensors(f, file);
+				  (long long)g->torch, (long long)g->files) ||
+		       fit_tensors(f, g, i, file);
 	}
 	file->write_bytes.value = reel_alloc(1, sizeof(int64_t), f->err);
 	if (!file->write_bytes.value)
 		return -1;
 	file->write_bytes.n = 1;
-	file->write_bytes.value[0] = s->bytes / s->writes;
-	return fit_reason(f, "checkpoint.files[0].layout", 0.6,
+	file->write_bytes.value[0] = g->bytes / g->writes;
+	return fit_reason(f, key, 0.6,
 			  "neither torch.save() nor TensorFlow; %lld writes of "
 			  "%lld files",
-			  (long long)s->writes, (long long)s->files);
+			  (long long)g->writes, (long long)g->files);
 }
 
-/* Each rank, or one of them. */
-static int fit_owner(struct fit *f, const struct saves *s,
+/* Names of files of which each rank writes a part: those of DeepSpeed's ZeRO, of
+ * PyTorch's distributed checkpoints, of Megatron's ranks. */
+static bool is_shard_name(const char *path)
+{
+	static const char *const part[] = {"zero_pp_rank", "distcp", "rank",
+					   "shard", "-of-"};
+	const char *name = strrchr(path, '/');
+
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
+		if (strstr(name ? name : path, part[i]))
+			return true;
+	return false;
+}
+
+/* One rank, or each: with a file of its own, or with a part of one. */
+static int fit_owner(struct fit *f, const struct group *g, uint32_t i,
 		     struct workload_checkpoint_file *file)
 {
-	bool all = f->ranks > 1 && s->writers >= f->ranks;
+	bool all = f->ranks > 1 && g->writers >= f->ranks;
+	bool shard = all && is_shard_name(g->name);
+	char key[KEY_MOST];
 
-	file->owner = all ? WORKLOAD_ALL : WORKLOAD_ROOT;
-	return fit_reason(f, "checkpoint.files[0].owner",
-			  all || s->writers == 1 ? 0.9 : 0.4,
-			  "%lld of %lld ranks wrote%s", (long long)s->writers,
+	file->owner = shard ? WORKLOAD_SHARD
+		      : all ? WORKLOAD_ALL
+			    : WORKLOAD_ROOT;
+	if (shard)
+		file->bytes *= f->ranks;
+	return fit_reason(f, key_of(key, i, "owner"),
+			  shard		    ? 0.8
+			  : all		    ? 0.6
+			  : g->writers == 1 ? 0.9
+					    : 0.4,
+			  "%lld of %lld ranks wrote%s", (long long)g->writers,
 			  (long long)f->ranks,
-			  all ? "; whether these are shards is not seen" : "");
+			  shard ? ", with names of shards"
+			  : all ? "; whether these are shards is not seen"
+				: "");
 }
 
-static int fit_calls(struct fit *f, const struct saves *s,
+static int fit_calls(struct fit *f, const struct saves *s, uint32_t i,
 		     struct workload_checkpoint_file *file)
 {
+	bool tensorflow = file->layout == WORKLOAD_TENSORFLOW;
+	char key[KEY_MOST];
+
 	file->fsync = s->syncs >= s->files;
-	file->rename =
-		s->renames >= s->files && file->layout != WORKLOAD_TENSORFLOW;
-	return fit_reason(f, "checkpoint.files[0].fsync",
+	file->rename = s->renames >= s->files && !tensorflow;
+	return fit_reason(f, key_of(key, i, "fsync"),
 			  !s->syncs || file->fsync ? 0.95 : 0.5,
 			  "%lld syncs of %lld files", (long long)s->syncs,
 			  (long long)s->files) ||
-	       fit_reason(f, "checkpoint.files[0].rename",
-			  !s->renames || file->rename || s->tensorflow ? 0.95
-								       : 0.5,
+	       fit_reason(f, key_of(key, i, "rename"),
+			  !s->renames || file->rename || tensorflow ? 0.95
+								    : 0.5,
 			  "%lld renames of %lld files", (long long)s->renames,
 			  (long long)s->files);
+}
+
+static int fit_file(struct fit *f, const struct saves *s, uint32_t i)
+{
+	struct workload_checkpoint *c = &f->w->checkpoint;
+	const struct group *g = &s->group[i];
+	struct workload_checkpoint_file *file;
+	char key[KEY_MOST];
+
+	if (reel_grow(&c->files, c->files_n + 1, sizeof(*c->files), f->err))
+		return -1;
+	file = &c->files[c->files_n++];
+	memset(file, 0, sizeof(*file));
+	file->bytes = g->bytes / g->files;
+	file->count = (g->own + s->saves / 2) / s->saves;
+	if (file->count < 1)
+		file->count = 1;
+	return fit_layout(f, g, i, file) || fit_owner(f, g, i, file) ||
+	       fit_calls(f, s, i, file) ||
+	       fit_reason(f, key_of(key, i, "count"),
+			  g->own % s->saves ? 0.5 : 0.8,
+			  "a process wrote %lld of these in %lld checkpoints",
+			  (long long)g->own, (long long)s->saves);
 }
 
 /* Steps or epochs between two checkpoints, as if they were evenly spread. */
@@ -222,27 +449,15 @@ static int fit_interval(struct fit *f, int64_t saves)
 			  (long long)f->steps);
 }
 
-static int fit_file(struct fit *f, struct saves *s)
+static int fit_groups(struct fit *f, struct saves *s)
 {
-	struct workload_checkpoint *c = &f->w->checkpoint;
-	struct workload_checkpoint_file *file;
-	int64_t each;
-
-	if (reel_grow(&c->files, c->files_n + 1, sizeof(*c->files), f->err))
+	if (count_saves(f, s))
 		return -1;
-	file = &c->files[c->files_n++];
-	memset(file, 0, sizeof(*file));
-	file->count = s->names;
-	if (fit_layout(f, s, file) || fit_owner(f, s, file) ||
-	    fit_calls(f, s, file))
-		return -1;
-	each = s->names * (file->owner == WORKLOAD_ALL ? f->ranks : 1);
-	s->saves = s->files / each > 0 ? s->files / each : 1;
-	file->bytes = s->bytes / s->files;
-	return fit_reason(f, "checkpoint.files[0].count",
-			  s->files % each ? 0.5 : 0.8,
-			  "%lld files with %lld names, numbers left out",
-			  (long long)s->files, (long long)s->names);
+	join_rare_groups(s);
+	for (uint32_t i = 0; i < s->groups && i < FILES_MOST; i++)
+		if (fit_file(f, s, i))
+			return -1;
+	return fit_interval(f, s->saves);
 }
 
 int fit_checkpoints(struct fit *f)
@@ -257,9 +472,9 @@ int fit_checkpoints(struct fit *f)
 		 count_files(f, &s, data > 0) || count_calls(f, &s);
 
 	if (!rc)
-		rc = s.files ? fit_file(f, &s) || fit_interval(f, s.saves)
+		rc = s.files ? fit_groups(f, &s)
 			     : fit_reason(f, "checkpoint", 0.9,
 					  "no checkpoint was written");
-	free(s.name);
+	free_saves(&s);
 	return rc ? -1 : 0;
 }

@@ -95,7 +95,7 @@ static int fit_from_files(struct fit *f, const struct format *format,
 
 	d->compression = s->gzip * 2 > s->seen ? WORKLOAD_GZIP : WORKLOAD_PLAIN;
 	d->labels = (d->format != WORKLOAD_NPZ && d->format != WORKLOAD_HDF5) ||
-		    s->labels * 2 > s->seen;
+		    (!f->partial && s->labels * 2 > s->seen);
 	d->chunk_bytes = s->first.chunk_bytes;
 	if (s->first.level)
 		d->compression_level = s->first.level;
@@ -111,7 +111,7 @@ static int fit_from_files(struct fit *f, const struct format *format,
 					"still there is contiguous"))
 		return -1;
 	if (!d->compression) {
-		if (!d->labels)
+		if (!d->labels && !f->partial)
 			add_labels(f, format, s);
 		return 0;
 	}

@@ -175,9 +175,7 @@ static bool is_one_sample(int format)
 	       format == WORKLOAD_SAFETENSORS;
 }
 
-/* The sizes @value of the samples in their order, which is not kept: quantiles,
- * and where they are @all and not too many the series itself. */
-static int set_sizes(struct fit *f, int64_t *value, uint32_t n, bool all)
+int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all)
 {
 	struct workload_dataset *d = &f->w->dataset;
 	int64_t *series = NULL;
@@ -213,7 +211,7 @@ static int inspect_files(struct fit *f, const struct format *format,
 	/* Files that were not looked at are taken to hold as many. */
 	*samples = looked ? (uint64_t)n * f->files / looked : 0;
 	if (!rc && n)
-		rc = set_sizes(f, value, n, looked == f->files);
+		rc = fit_sizes(f, value, n, looked == f->files);
 	free(value);
 	return rc;
 }
@@ -236,7 +234,7 @@ static int sizes_of_files(struct fit *f, const struct format *format,
 					     : size) /
 			   samples;
 	}
-	rc = set_sizes(f, value, f->files, samples == 1);
+	rc = fit_sizes(f, value, f->files, samples == 1);
 	free(value);
 	return rc;
 }
@@ -249,6 +247,10 @@ static int samples_of_files(struct fit *f)
 
 	if (is_one_sample(d->format)) {
 		d->samples_per_file = 1;
+		if (fit_members(f))
+			return -1;
+		if (f->partial)
+			return 0;
 		return sizes_of_files(f, format, 1) ||
 		       fit_reason(f, "dataset.samples_per_file", 0.9,
 				  "files of this format hold one sample as a "
@@ -283,5 +285,10 @@ static int samples_of_files(struct fit *f)
 
 int fit_samples(struct fit *f)
 {
-	return samples_of_files(f) || fit_chain(f) ? -1 : 0;
+	if (samples_of_files(f) || fit_chain(f))
+		return -1;
+	/* A chain has all reads of a file in it. */
+	if (f->w->access.chain_n)
+		f->w->access.member_opens = 1;
+	return 0;
 }

@@ -38,6 +38,7 @@ struct fit {
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	int64_t steps_of_epoch;
 	int64_t first_rank; /* whose steps are looked at */
+	bool partial;	    /* archives of which some members are not read */
 };
 
 /* Say where the value of @key comes from. @confidence from 0 to 1. 0 or -1. */
@@ -47,12 +48,17 @@ int fit_reason(struct fit *f, const char *key, double confidence,
 /* One integer of a query; @otherwise when there is none. 0 or -1. */
 int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out);
 
+/* The sizes @value of the samples in their order, which is not kept: quantiles,
+ * and where they are @all and not too many the series itself. 0 or -1. */
+int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all);
+
 /* Each fills its keys of f->w. 0, or -1 with f->err. */
 int fit_files(struct fit *f);
 int fit_visits(struct fit *f);
 int fit_steps(struct fit *f);
 int fit_samples(struct fit *f);
-int fit_chain(struct fit *f); /* of fit_samples() */
+int fit_chain(struct fit *f);	/* of fit_samples() */
+int fit_members(struct fit *f); /* of fit_samples() */
 int fit_compression(struct fit *f);
 int fit_pipeline(struct fit *f);
 int fit_readers(struct fit *f);

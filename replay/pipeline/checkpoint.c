@@ -216,8 +216,8 @@ static int write_one(struct checkpoints *c, uint64_t number,
 		return rc ? rc : write_state(c, f, copy, false, err);
 	}
 	rc = f->layout == WORKLOAD_TORCH
-		     ? torch_write(&c->source, path, f->tensor, f->tensors,
-				   f->fsync, err)
+		     ? torch_write(&c->source, path, &f->form, f->tensor,
+				   f->tensors, f->fsync, err)
 		     : write_plain(c, f, path, err);
 	if (!rc && f->rename)
 		rc = io_rename(&c->io, path, final, err);
@@ -344,8 +344,8 @@ static int read_one(struct checkpoints *c, uint64_t number,
 	if (stop_signal())
 		return 1;
 	return f->layout == WORKLOAD_TORCH
-		       ? torch_read(&c->source, path, f->tensor, f->tensors,
-				    err)
+		       ? torch_read(&c->source, path, &f->form, f->tensor,
+				    f->tensors, err)
 	       : f->layout == WORKLOAD_TENSORFLOW
 		       ? tensorflow_read(&c->source, path, f->tensor,
 					 f->tensors, err)

@@ -32,18 +32,27 @@ static struct checkpoint_file *add_file(struct making *m,
 	return f;
 }
 
-/* Tensors by their distribution, until the bytes of the file are spent; the same
- * for each copy and each checkpoint. */
-static int draw_tensors(struct checkpoint_file *f, const struct quantiles *q,
-			struct reel_error *err)
+/* The bytes of tensor @i: the series, or a drawn one, or all that is @left. */
+static int64_t tensor_bytes(const struct workload_checkpoint_file *as,
+			    int64_t i, int64_t left, uint64_t *random)
+{
+	if (as->series_bytes_n)
+		return as->series_bytes[i % as->series_bytes_n];
+	return as->tensor_bytes.n
+		       ? quantiles_at(&as->tensor_bytes, random_share(random))
+		       : left;
+}
+
+/* Tensors until the bytes of the file are spent; the same for each copy and each
+ * checkpoint. */
+static int draw_tensors(struct checkpoint_file *f, struct reel_error *err)
 {
 	int64_t left = f->bytes;
 	uint64_t random = f->number;
 	uint32_t room = 0;
 
 	while (left > 0) {
-		int64_t n =
-			q->n ? quantiles_at(q, random_share(&random)) : left;
+		int64_t n = tensor_bytes(f->as, f->tensors, left, &random);
 
 		if (n > left || n < 1 || f->tensors + 1 == WORKLOAD_TENSORS)
 			n = left;
@@ -77,12 +86,12 @@ static int add_listed(struct making *m, uint32_t i, struct reel_error *err)
 	f->fsync = as->fsync;
 	f->rename = as->rename;
 	f->copies = as->count;
+	f->form = (struct torch_form){as->archive, as->pickle_bytes,
+				      as->directory_bytes, as->bare};
 	f->bytes = as->owner == WORKLOAD_SHARD
 			   ? shard_of(as->bytes, m->comm->rank, m->comm->size)
 			   : as->bytes;
-	return f->layout == WORKLOAD_PLAIN_FILE
-		       ? 0
-		       : draw_tensors(f, &as->tensor_bytes, err);
+	return f->layout == WORKLOAD_PLAIN_FILE ? 0 : draw_tensors(f, err);
 }
 
 static int add_transformer(struct making *m, struct reel_error *err)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "replay/pipeline/checkpoint_layout.h"
+
 struct comm;
 struct reel_error;
 struct workload_checkpoint;
@@ -21,6 +23,7 @@ struct checkpoint_file {
 	bool fsync, rename;
 	int64_t copies, bytes;
 	int64_t *tensor, tensors; /* bytes of each */
+	struct torch_form form;
 };
 
 struct checkpoint_files {

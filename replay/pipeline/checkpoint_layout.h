@@ -30,12 +30,26 @@ struct checkpoint_source {
 /* Each of these writes or reads the @n tensors of @bytes[] each. They return 0, or -1
  * with @err; a writer also 1: a signal came, the file is a part. */
 
+/* The parts of a zip file that are no tensors. */
+struct torch_form {
+	const char *archive; /* the name in it; NULL or "": that of the file */
+	/* At least so many; they are padded. */
+	int64_t pickle_bytes, directory_bytes;
+	bool bare; /* no records of the format and its version but "version" */
+};
+
 /* torch.save() to @path, and torch.load(). */
 int torch_write(struct checkpoint_source *s, const char *path,
-		const int64_t *bytes, int64_t n, bool fsync,
-		struct reel_error *err);
+		const struct torch_form *form, const int64_t *bytes, int64_t n,
+		bool fsync, struct reel_error *err);
 int torch_read(struct checkpoint_source *s, const char *path,
-	       const int64_t *bytes, int64_t n, struct reel_error *err);
+	       const struct torch_form *form, const int64_t *bytes, int64_t n,
+	       struct reel_error *err);
+/* The tensors and the rest of @form with which torch_write() makes the @n writes of
+ * @write[] bytes each: a tensor for each large write. Gives *@tensor. Their number;
+ * 0 where torch.save() cannot have made these writes; -1 with @err. */
+int64_t torch_tensors_of(struct torch_form *form, const int64_t *write,
+			 uint32_t n, int64_t **tensor, struct reel_error *err);
 
 /* tf.train.Checkpoint: @path + ".index", and + ".data-00000-of-00001". */
 int tensorflow_write(struct checkpoint_source *s, const char *path,

@@ -11,6 +11,8 @@
 
 #include "replay/pipeline/checkpoint_pickle.h"
 
+#define PADDING_LEAST 8 /* bytes of an item without its key */
+
 struct pickle {
 	struct reel_buf *text;
 	uint64_t memo;
@@ -144,11 +146,28 @@ static void add_tensor(struct pickle *p, uint64_t i, uint64_t n)
 	keep(p);
 }
 
+/* One more item of the dictionary, for @n bytes: a key of blanks, and 0. */
+static void add_padding(struct pickle *p, uint64_t n)
+{
+	uint8_t head[5] = {'X'};
+
+	if (n < PADDING_LEAST)
+		return;
+	put_little(head + 1, n - PADDING_LEAST, 4);
+	add(p, head, sizeof(head));
+	for (uint64_t i = PADDING_LEAST; i < n; i++)
+		add_words(p, " ");
+	add_words(p, "K");
+	add(p, "\0", 1);
+	add_words(p, "s");
+}
+
 /* Items of a dictionary come in lots of 1000, of which the last may be empty. */
 int torch_pickle(struct reel_buf *to, const int64_t *bytes, int64_t n,
-		 struct reel_error *err)
+		 int64_t least, struct reel_error *err)
 {
 	struct pickle p = {.text = to, .err = err};
+	size_t begin = to->len;
 	int64_t i = 0, lot;
 
 	add_words(&p, "\x80\2}");
@@ -164,6 +183,8 @@ int torch_pickle(struct reel_buf *to, const int64_t *bytes, int64_t n,
 			add_words(&p, "u");
 		} while (lot == 1000);
 	}
+	if ((uint64_t)least > to->len - begin)
+		add_padding(&p, (uint64_t)least - (to->len - begin) - 1);
 	add_words(&p, ".");
 	return p.rc;
 }

@@ -9,9 +9,10 @@
 struct reel_buf;
 struct reel_error;
 
-/* Append the pickle of @n tensors of @bytes[] each. 0 or -1. */
+/* Append the pickle of @n tensors of @bytes[] each, with a longer key where it has
+ * less than @least bytes. 0 or -1. */
 int torch_pickle(struct reel_buf *to, const int64_t *bytes, int64_t n,
-		 struct reel_error *err);
+		 int64_t least, struct reel_error *err);
 
 /* The @n low bytes of @v. */
 static inline void put_little(uint8_t *p, uint64_t v, size_t n)

@@ -27,6 +27,8 @@
 #define LOCAL_HEAD 30
 #define U32_MOST 0xffffffffull
 #define ID_DIGITS 40
+#define END_BYTES (56 + 20 + 22)
+#define COMMENT_MOST 65535
 
 /* Where the parts of the file are: the reader goes by it, as by the directory. */
 struct torch_map {
@@ -45,7 +47,9 @@ struct torch_out {
 	size_t fill;
 	uint64_t at;
 	uint64_t entries;
+	const struct torch_form *form;
 	struct reel_buf directory;
+	size_t last; /* where the last entry of the directory begins */
 	struct torch_map map;
 };
 
@@ -155,6 +159,7 @@ static int put_directory(struct torch_out *o, const char *name, size_t len,
 	set16(head + 30, extra_n);
 	set32(head + 42, offset < U32_MOST ? offset : U32_MOST);
 	o->entries++;
+	o->last = o->directory.len;
 	return reel_buf_add(&o->directory, head, sizeof(head), o->err) ||
 	       reel_buf_add(&o->directory, name, len, o->err) ||
 	       reel_buf_add(&o->directory, extra, extra_n, o->err);
@@ -198,23 +203,48 @@ static int put_record(struct torch_out *o, const char *record, const void *data,
 
 /* --- the file ------------------------------------------------------------- */
 
-/* The name without its folder and its last ending. */
-static void set_archive(struct torch_map *m, const char *path)
+/* The name without its folder and its last ending, where the form has none. */
+static void set_archive(struct torch_map *m, const struct torch_form *form,
+			const char *path)
 {
 	const char *name = strrchr(path, '/'), *dot;
 
+	if (form->archive && form->archive[0]) {
+		snprintf(m->archive, sizeof(m->archive), "%s", form->archive);
+		return;
+	}
 	name = name ? name + 1 : path;
 	dot = strrchr(name, '.');
 	snprintf(m->archive, sizeof(m->archive), "%.*s",
 		 (int)(dot ? dot - name : (long)strlen(name)), name);
 }
 
+/* Pad the directory by the comment of its last entry. */
+static int pad_directory(struct torch_out *o)
+{
+	uint64_t least = (uint64_t)o->form->directory_bytes, n;
+
+	if (o->directory.len >= least)
+		return 0;
+	n = least - o->directory.len;
+	n = n < COMMENT_MOST ? n : COMMENT_MOST;
+	set16((uint8_t *)o->directory.data + o->last + 32, n);
+	while (n--)
+		if (reel_buf_add(&o->directory, " ", 1, o->err))
+			return -1;
+	return 0;
+}
+
 static int put_end(struct torch_out *o)
 {
-	uint8_t end[56 + 20 + 22] = {'P', 'K', 6, 6};
-	uint64_t size = o->directory.len, at = o->at, records = at + size;
+	uint8_t end[END_BYTES] = {'P', 'K', 6, 6};
 	uint64_t few = o->entries < 0xffff ? o->entries : 0xffff;
+	uint64_t size, at = o->at, records;
 
+	if (pad_directory(o))
+		return -1;
+	size = o->directory.len;
+	records = at + size;
 	o->map.directory = at;
 	o->map.directory_bytes = size;
 	set64(end + 4, 44);
@@ -254,13 +284,14 @@ static int put_tensors(struct torch_out *o, const int64_t *bytes, int64_t n)
 static int put_head(struct torch_out *o, const int64_t *bytes, int64_t n)
 {
 	struct reel_buf p = REEL_BUF_INIT;
-	int rc = torch_pickle(&p, bytes, n, o->err);
+	int rc = torch_pickle(&p, bytes, n, o->form->pickle_bytes, o->err);
 
 	o->map.pickle_bytes = p.len;
 	if (!rc)
 		rc = put_record(o, "data.pkl", reel_buf_text(&p), p.len,
-				&o->map.pickle) ||
-		     put_record(o, ".format_version", "1", 1,
+				&o->map.pickle);
+	if (!rc && !o->form->bare)
+		rc = put_record(o, ".format_version", "1", 1,
 				&o->map.format_version) ||
 		     put_record(o, ".storage_alignment", "64", 2, NULL) ||
 		     put_record(o, "byteorder", "little", 6, NULL);
@@ -268,17 +299,23 @@ static int put_head(struct torch_out *o, const int64_t *bytes, int64_t n)
 	return rc ? -1 : 0;
 }
 
-static int put_tail(struct torch_out *o, int64_t n)
+static int put_last_records(struct torch_out *o, int64_t n)
 {
 	char id[ID_DIGITS + 1];
 
 	snprintf(id, sizeof(id), "%040llu",
 		 (unsigned long long)n * 2654435761u);
 	return put_record(o, "version", "3\n", 2, &o->map.version) ||
-			       put_record(o, ".data/serialization_id", id,
-					  ID_DIGITS,
-					  &o->map.serialization_id) ||
-			       put_end(o) ||
+			       (!o->form->bare &&
+				put_record(o, ".data/serialization_id", id,
+					   ID_DIGITS, &o->map.serialization_id))
+		       ? -1
+		       : 0;
+}
+
+static int put_tail(struct torch_out *o, int64_t n)
+{
+	return put_last_records(o, n) || put_end(o) ||
 			       (!o->dry && o->fill &&
 				io_write_all(o->s->io, o->fd, o->buffer,
 					     o->fill, o->err))
@@ -297,13 +334,13 @@ static int put_all(struct torch_out *o, const int64_t *bytes, int64_t n)
 }
 
 int torch_write(struct checkpoint_source *s, const char *path,
-		const int64_t *bytes, int64_t n, bool fsync,
-		struct reel_error *err)
+		const struct torch_form *form, const int64_t *bytes, int64_t n,
+		bool fsync, struct reel_error *err)
 {
-	struct torch_out o = {.s = s, .err = err};
+	struct torch_out o = {.s = s, .form = form, .err = err};
 	int rc;
 
-	set_archive(&o.map, path);
+	set_archive(&o.map, form, path);
 	o.fd = io_create(s->io, path, err);
 	if (o.fd < 0)
 		return -1;
@@ -314,6 +351,117 @@ int torch_write(struct checkpoint_source *s, const char *path,
 		rc = -1;
 	reel_buf_fini(&o.directory);
 	return rc;
+}
+
+/* --- from writes ---------------------------------------------------------- */
+
+/* The bytes of a record @record whose data end where the file has @end bytes;
+ * negative where it would begin behind that. */
+static int64_t record_bytes(const struct torch_out *o, const char *record,
+			    uint64_t end)
+{
+	uint8_t unused[4 + ALIGNMENT];
+	uint64_t begin = o->at + LOCAL_HEAD + strlen(o->map.archive) + 1 +
+			 strlen(record);
+
+	begin += zip64_field(unused, end > begin ? end - begin : 0, o->at);
+	begin += padding_field(unused, begin);
+	return (int64_t)(end - begin);
+}
+
+/* Does the first write hold the pickle? Small pickles share it with a tensor. */
+static int first_is_pickle(struct torch_out *o, const int64_t *write,
+			   const int64_t *tensor, int64_t n, bool *out)
+{
+	struct torch_out head = {.form = o->form, .dry = true, .err = o->err};
+	int rc;
+
+	head.map = o->map;
+	rc = put_head(&head, tensor, n);
+	*out = head.map.pickle_bytes >= STREAM_DIRECT ||
+	       record_bytes(&head, "data/0", (uint64_t)write[0]) <
+		       STREAM_DIRECT;
+	reel_buf_fini(&head.directory);
+	return rc;
+}
+
+/* The tensors that end where large writes do, from @write[0] on, of which the file
+ * has *@end bytes before. 0; 1: there are others between. */
+static int tensors_that_end(struct torch_out *o, const int64_t *write,
+			    uint64_t *end, int64_t *tensor, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		char record[32];
+
+		snprintf(record, sizeof(record), "data/%lld", (long long)i);
+		*end += (uint64_t)write[i];
+		tensor[i] = record_bytes(o, record, *end);
+		if (tensor[i] < STREAM_DIRECT)
+			return 1;
+		if (put_record(o, record, NULL, (uint64_t)tensor[i], NULL))
+			return -1;
+	}
+	return 0;
+}
+
+/* Writes of the pickle, of the tensors, and the rest. */
+static int undo_writes(struct torch_out *o, struct torch_form *form,
+		       const int64_t *write, uint32_t n, int64_t *tensor,
+		       int64_t *tensors)
+{
+	uint32_t rest = n > 1 && write[n - 1] == END_BYTES ? 2 : 1;
+	uint64_t end = 0;
+	bool pickle;
+	int rc;
+
+	*tensors = (int64_t)n - rest;
+	if (*tensors < 1)
+		return 1;
+	if (first_is_pickle(o, write, write, *tensors, &pickle))
+		return -1;
+	if (pickle) {
+		end = (uint64_t)write[0];
+		form->pickle_bytes = record_bytes(o, "data.pkl", end);
+		--*tensors;
+	}
+	if (*tensors < 1 || form->pickle_bytes < 0)
+		return 1;
+	/* Sizes in the pickle are integers of a few bytes: those of the writes are
+	 * as long as those of the tensors, or padded. */
+	if (put_head(o, write + pickle, *tensors))
+		return -1;
+	rc = tensors_that_end(o, write + pickle, &end, tensor, *tensors);
+	if (rc || put_last_records(o, *tensors))
+		return rc ? rc : -1;
+	for (uint32_t i = n - rest; i < n; i++)
+		end += (uint64_t)write[i];
+	form->directory_bytes = (int64_t)(end - END_BYTES - o->at);
+	return form->directory_bytes < (int64_t)o->directory.len;
+}
+
+int64_t torch_tensors_of(struct torch_form *form, const int64_t *write,
+			 uint32_t n, int64_t **tensor, struct reel_error *err)
+{
+	int64_t tensors = 0;
+	int rc = -1;
+
+	*tensor = reel_alloc((size_t)n + 1, sizeof(**tensor), err);
+	for (int bare = 0; *tensor && bare < 2; bare++) {
+		struct torch_out o = {.form = form, .dry = true, .err = err};
+
+		form->bare = bare;
+		form->pickle_bytes = form->directory_bytes = 0;
+		set_archive(&o.map, form, "");
+		rc = undo_writes(&o, form, write, n, *tensor, &tensors);
+		reel_buf_fini(&o.directory);
+		if (rc <= 0)
+			break;
+	}
+	if (!rc)
+		return tensors;
+	free(*tensor);
+	*tensor = NULL;
+	return rc < 0 ? -1 : 0;
 }
 
 /* --- loading -------------------------------------------------------------- */
@@ -409,14 +557,15 @@ static int take_directory(struct torch_in *in, const struct torch_map *m)
 	       take(in, m->directory, m->directory_bytes);
 }
 
-static int take_all(struct torch_in *in, const struct torch_map *m,
+static int take_all(struct torch_in *in, const struct torch_map *m, bool bare,
 		    const int64_t *bytes, int64_t n)
 {
 	if (take_directory(in, m) ||
-	    take_record(in, m, ".data/serialization_id", m->serialization_id,
-			ID_DIGITS) ||
+	    (!bare && take_record(in, m, ".data/serialization_id",
+				  m->serialization_id, ID_DIGITS)) ||
 	    take_record(in, m, "version", m->version, 2) ||
-	    take_record(in, m, ".format_version", m->format_version, 1) ||
+	    (!bare &&
+	     take_record(in, m, ".format_version", m->format_version, 1)) ||
 	    take_record(in, m, "data.pkl", m->pickle, m->pickle_bytes))
 		return -1;
 	for (int64_t i = 0; i < n; i++) {
@@ -431,20 +580,21 @@ static int take_all(struct torch_in *in, const struct torch_map *m,
 }
 
 int torch_read(struct checkpoint_source *s, const char *path,
-	       const int64_t *bytes, int64_t n, struct reel_error *err)
+	       const struct torch_form *form, const int64_t *bytes, int64_t n,
+	       struct reel_error *err)
 {
-	struct torch_out o = {.s = s, .err = err, .dry = true};
+	struct torch_out o = {.s = s, .form = form, .err = err, .dry = true};
 	struct torch_in in = {.s = s, .err = err};
 	int rc;
 
-	set_archive(&o.map, path);
+	set_archive(&o.map, form, path);
 	o.map.tensor = reel_alloc((size_t)n + 1, sizeof(*o.map.tensor), err);
 	rc = o.map.tensor ? put_all(&o, bytes, n) : -1;
 	reel_buf_fini(&o.directory);
 	in.size = o.at;
 	in.fd = rc ? -1 : io_open(s->io, path, false, err);
 	if (in.fd >= 0) {
-		rc = take_all(&in, &o.map, bytes, n);
+		rc = take_all(&in, &o.map, form->bare, bytes, n);
 		if (io_close(s->io, in.fd, err))
 			rc = -1;
 	}

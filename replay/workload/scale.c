@@ -86,6 +86,9 @@ void workload_scale(struct workload *w, double scale)
 		f->bytes = scaled(f->bytes, scale * count);
 		scale_quantiles(&f->write_bytes, scale);
 		scale_quantiles(&f->tensor_bytes, scale * count);
+		for (uint32_t k = 0; k < f->series_bytes_n; k++)
+			f->series_bytes[k] =
+				scaled(f->series_bytes[k], scale * count);
 	}
 	scale_transformer(&w->checkpoint.transformer, scale * count);
 	w->checkpoint.pause_ns = scaled(w->checkpoint.pause_ns, scale * count);

@@ -177,6 +177,15 @@ struct workload_checkpoint_file {
 	/* A tensor of the other layouts has so many, until @bytes are spent; empty: one
 	 * tensor. */
 	struct quantiles tensor_bytes;
+	/* Not empty: the sizes of the tensors in their order, again and again,
+	 * instead of drawn ones. */
+	int64_t *series_bytes;
+	uint32_t series_bytes_n;
+	/* Of torch: the name within the zip file (empty: that of the file), and the
+	 * least bytes of two of its parts. */
+	char archive[WORKLOAD_NAME];
+	int64_t pickle_bytes, directory_bytes;
+	bool bare; /* as of torch 1: no records of the format and its version */
 	bool fsync;
 	bool rename; /* written under another name; tensorflow always is */
 };

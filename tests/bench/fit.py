@@ -22,7 +22,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 JOBS = os.path.join(TOP, "tests", "jobs", "fit_jobs.py")
 IMAGES = os.path.join(TOP, "examples")
-CASES = ("demo", "npz", "h5py", "webdataset", "keras")
+CASES = ("demo", "npz", "members", "h5py", "webdataset", "keras")
 
 
 def call(*words, **more):

@@ -3,7 +3,7 @@
 
     python3 fit_jobs.py make|train CASE DIR [--samples N] [--epochs E]
 
-CASE is npz, h5py, webdataset or keras. "make" writes the data set DIR, "train"
+CASE is npz, members (npz of which one member of three is read), h5py, webdataset or keras. "make" writes the data set DIR, "train"
 reads it in batches of 8 and computes some 10 ms for each.
 """
 import argparse
@@ -28,6 +28,18 @@ def make_npz(folder, samples):
     for i, size in enumerate(sizes(samples)):
         np.savez(os.path.join(folder, "s%05d.npz" % i),
                  x=rng.integers(0, 256, size, dtype=np.uint8))
+
+
+def make_members(folder, samples):
+    """Archives of three arrays, of which the second is read."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    for i, size in enumerate(sizes(samples)):
+        np.savez(os.path.join(folder, "s%05d.npz" % i), **{
+            name: rng.integers(0, 256, n, dtype=np.uint8)
+            for name, n in (("mask", size // 2), ("image", size),
+                            ("weights", 3 * size))})
 
 
 def make_h5py(folder, samples):
@@ -93,7 +105,7 @@ def tensor_of(data):
                             dtype=torch.uint8).float() / 255
 
 
-def train_npz(folder, epochs):
+def train_npz(folder, epochs, member="x"):
     import numpy as np
     from torch.utils.data import DataLoader, Dataset
 
@@ -106,10 +118,14 @@ def train_npz(folder, epochs):
 
         def __getitem__(self, i):
             with np.load(os.path.join(folder, self.names[i])) as f:
-                return tensor_of(f["x"].tobytes())
+                return tensor_of(f[member].tobytes())
 
     loop(DataLoader(Files(), batch_size=BATCH, shuffle=True, num_workers=2),
          epochs)
+
+
+def train_members(folder, epochs):
+    train_npz(folder, epochs, "image")
 
 
 def train_h5py(folder, epochs):
@@ -172,7 +188,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("make", "train"))
     parser.add_argument("case",
-                        choices=("npz", "h5py", "webdataset", "keras"))
+                        choices=("npz", "members", "h5py", "webdataset", "keras"))
     parser.add_argument("dir")
     parser.add_argument("--samples", type=int, default=1600)
     parser.add_argument("--epochs", type=int, default=EPOCHS)

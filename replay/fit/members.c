@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Members of npz archives: how often each is opened, and how many bytes of an archive
+ * are read where some members are not. */
+#include <stdlib.h>
+
+#include "lib/error.h"
+
+#include "replay/fit/internal.h"
+#include "replay/workload/workload.h"
+
+#define WHOLE_PERCENT 90 /* of a file: more is all of it */
+/* zipfile reads the begin and the directory; each time that a member is opened it
+ * reads two buffers before the array. */
+#define BUFFER 4096
+#define DIRECTORY 512
+
+/* A read at the begin of the archive looks for its kind, and one more follows for
+ * each time that its first member is opened; other members have no such read, and
+ * their first buffers are read again. */
+static int member_opens(struct fit *f)
+{
+	int64_t reads, again, opens;
+
+	if (fit_ask(f,
+		    "SELECT count(*) FROM v_event WHERE class = 'data' AND "
+		    "call_group = 'read' AND offset = 0 AND bytes > 0 AND "
+		    "path LIKE '%.npz'",
+		    0, &reads) ||
+	    fit_ask(f,
+		    "SELECT count(*) - count(DISTINCT process_id || ' ' || "
+		    "open_id || ' ' || offset) FROM v_event WHERE class = "
+		    "'data' AND call_group = 'read' AND offset > 0 AND bytes > "
+		    "0 AND path LIKE '%.npz'",
+		    0, &again) ||
+	    fit_ask(f,
+		    "SELECT count(*) FROM (SELECT DISTINCT process_id, open_id "
+		    "FROM v_event WHERE class = 'data' AND call_group = 'read' "
+		    "AND offset = 0 AND bytes > 0 AND path LIKE '%.npz')",
+		    0, &opens))
+		return -1;
+	f->w->access.member_opens =
+		2 * reads > 5 * opens || 2 * again > opens ? 2 : 1;
+	return fit_reason(f, "access.member_opens", opens ? 0.9 : 0,
+			  "%lld reads at the begin and %lld reads of other "
+			  "bytes again in %lld visits of archives",
+			  (long long)reads, (long long)again, (long long)opens);
+}
+
+/* Mean bytes that a visit of each file reads. Gives them. */
+static int64_t *bytes_of_visits(struct fit *f)
+{
+	int64_t *bytes =
+		reel_alloc(2 * (size_t)f->files, sizeof(*bytes), f->err);
+	int64_t *visits;
+
+	if (!bytes)
+		return NULL;
+	visits = bytes + f->files;
+	for (uint32_t i = 0; i < f->visits; i++) {
+		bytes[f->visit[i].file] += f->visit[i].bytes;
+		visits[f->visit[i].file]++;
+	}
+	for (uint32_t i = 0; i < f->files; i++)
+		bytes[i] = visits[i] ? bytes[i] / visits[i] : 0;
+	return bytes;
+}
+
+/* Archives of the read members alone make the same reads. */
+static int fit_partial(struct fit *f, int64_t *bytes)
+{
+	int64_t beside = BUFFER + DIRECTORY;
+	double read = 0, size = 0;
+
+	if (f->w->access.member_opens > 1)
+		beside += 2 * BUFFER;
+	for (uint32_t i = 0; i < f->files; i++) {
+		read += (double)bytes[i];
+		size += (double)f->file[i].size;
+		bytes[i] = bytes[i] > beside ? bytes[i] - beside : 1;
+	}
+	f->partial = 100 * read < WHOLE_PERCENT * size;
+	if (!f->partial)
+		return 0;
+	return fit_sizes(f, bytes, f->files, true) ||
+	       fit_reason(f, "dataset.samples_per_file", 0.9,
+			  "files of this format hold one sample as a rule") ||
+	       fit_reason(f, "dataset.sample_bytes", 0.8,
+			  "bytes read of each archive: %.0f %% of it; members "
+			  "that are not read are left out",
+			  100 * read / size);
+}
+
+int fit_members(struct fit *f)
+{
+	int64_t *bytes;
+	int rc;
+
+	if (f->w->dataset.format != WORKLOAD_NPZ)
+		return 0;
+	if (member_opens(f))
+		return -1;
+	bytes = bytes_of_visits(f);
+	rc = bytes ? fit_partial(f, bytes) : -1;
+	free(bytes);
+	return rc ? -1 : 0;
+}
