@@ -356,6 +356,8 @@ static void put_lost(struct writing *to)
 		lost(to, "synchronise.kind: DLIO has a barrier a step");
 	if (w->cache != WORKLOAD_AS_IS)
 		lost(to, "cache: the state of the page cache");
+	if (w->kvcache.users)
+		lost(to, "kvcache: DLIO has no users and objects");
 	if (w->what_if.compute_scale != 1 || w->what_if.preprocess_scale != 1)
 		lost(to, "what_if: scales of times");
 	if (w->rules.accelerator_memory_bytes)

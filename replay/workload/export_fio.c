@@ -163,5 +163,8 @@ int export_fio(const struct workload *w, struct reel_buf *out,
 	if (w->checkpoint.transformer.layers &&
 	    reel_buf_puts(out, "; not exported: checkpoint.transformer\n", err))
 		return -1;
+	if (w->kvcache.users &&
+	    reel_buf_puts(out, "; not exported: kvcache\n", err))
+		return -1;
 	return put_writes(w, out, err);
 }
