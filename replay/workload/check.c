@@ -78,6 +78,9 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 	check_columns(d, f);
 	if (d->chunk_bytes && d->format != WORKLOAD_HDF5)
 		workload_fault(f, "dataset.chunk_bytes: only of hdf5");
+	if (!d->compression && d->compression_level != WORKLOAD_LEVEL)
+		workload_fault(f, "dataset.compression_level: "
+				  "dataset.compression is none");
 	if (d->compression && !is_compressed(d->format))
 		workload_fault(f,
 			       "dataset.compression: only of csv, hdf5, npz, "

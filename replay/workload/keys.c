@@ -92,7 +92,7 @@ static const struct workload_key dataset[] = {
 	INTEGER(workload_dataset, folders, 0, 1e6, 0),
 	TEXT(workload_dataset, prefix, KEY_NAME),
 	WORD(workload_dataset, compression, compressions, WORKLOAD_PLAIN),
-	INTEGER(workload_dataset, compression_level, 1, 9, 6),
+	INTEGER(workload_dataset, compression_level, 1, 9, WORKLOAD_LEVEL),
 	INTEGER(workload_dataset, chunk_bytes, 0, 4294967295.0, 0),
 	INTEGER(workload_dataset, row_group_rows, 1, MOST_COUNT, 1024),
 	REAL(workload_dataset, compressibility, 0, 1, 0),

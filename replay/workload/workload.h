@@ -44,6 +44,7 @@ enum workload_format {
 };
 
 enum workload_compression { WORKLOAD_PLAIN, WORKLOAD_GZIP };
+#define WORKLOAD_LEVEL 6 /* of gzip, by default */
 
 /* @count columns of a row of @bytes each; those that are not read are skipped. */
 struct workload_column {
