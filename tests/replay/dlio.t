@@ -252,6 +252,8 @@ J
 else
 	skip 'the job files of fio' 'no fio'
 fi
+check 'direct reads are whole blocks of 4 KiB' 'w set "$TOP/workloads/dlio-unet3d-h100.json" access.direct=true dataset.sample_bytes=5000 >o.json && w export o.json --as fio >o.fio &&
+	grep -q "^bs=8192$" o.fio && grep -q "^direct=1" o.fio'
 check 'a command line of IOR' 'w set "$TOP/workloads/dlio-unet3d-h100.json" access.api=mpiio access.collective=true ranks=4 access.transfer_bytes=1048576 >i.json
 	w export i.json --as ior | grep -Eq "^mpirun -n 4 ior -a MPIIO -c .*-t 1048576 -b [0-9]+ -s 6 -i 5 -z" '
 check 'its block is a whole number of transfers' 'b=$(w export i.json --as ior | sed -n "s/.* -b \([0-9]*\).*/\1/p"); [ $((b % 1048576)) = 0 ] && [ "$b" -gt 900000000 ]'
