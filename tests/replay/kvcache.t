@@ -237,18 +237,18 @@ if [ -x "$O/ioreel-mpi" ]; then
 		sed -n "/^{/,/^}/p" o >r.json && is_true "d[\"ranks\"] == 2 and d[\"write_bytes\"] == sum(x[\"written_bytes\"] + 128 * x[\"writes\"] for x in t)" && empty'
 fi
 for f in "$TOP"/workloads/mlperf3-kvcache-*.json; do
-	check "${f##*/}: all rules but the scale, and one on this machine" '"$IOREEL" run -q --json --data d --rules mlperf-3.0 --scale 1/3000 "$f" >rules.json 2>err; [ $? = 3 ] && python3 -c "
+	check "${f##*/}: all rules but the scale, and one on this machine" '"$IOREEL" run -q --json --data d --rules mlperf-3.0 --scale 1/1000 "$f" >rules.json 2>err; [ $? = 3 ] && python3 -c "
 import json
 v = {r[\"rule\"]: r[\"pass\"] for r in json.load(open(\"rules.json\"))[\"rules_judged\"]}
 assert len(v) == 8 and {k for k in v if not v[k]} <= {\"scale\", \"file-systems\"} and not v[\"scale\"], v" && empty'
 done
-judged() { "$IOREEL" run -q --json --data d --rules mlperf-3.0 --scale 1/3000 "$@" "$TOP/workloads/mlperf3-kvcache-70b.json" >rules.json 2>err
+judged() { "$IOREEL" run -q --json --data d --rules mlperf-3.0 --scale 1/1000 "$@" "$TOP/workloads/mlperf3-kvcache-70b.json" >rules.json 2>err
 	python3 -c "
 import json
 print(*[r['rule'] for r in json.load(open('rules.json'))['rules_judged'] if not r['pass'] and r['rule'].startswith('cache-')])"; }
 is 'another seed' "$(judged --set kvcache.seed=1)" cache-seed
 is 'two trials' "$(judged --set kvcache.trials=2)" cache-trials
-is 'a shorter trial' "$(judged --set kvcache.duration_ns=50000000)" cache-duration
+is 'a shorter trial' "$(judged --set kvcache.duration_ns=400000000)" cache-duration
 is 'other users' "$(judged --set kvcache.users=71)" cache-option
 is 'no fsync' "$(judged --set kvcache.fsync=false)" cache-calls
 is 'all in memory' "$(judged --set kvcache.memory_bytes=1000000000000)" 'cache-option cache-reads'
