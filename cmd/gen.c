@@ -41,6 +41,11 @@ static int generate(const struct comm *comm, const char *file,
 	struct workload w;
 	int rc = workload_read(&w, file, NULL, err);
 
+	if (!rc && w.kvcache.users)
+		rc = reel_fail(err, REEL_E_USAGE,
+			       "'%s' has no data set: ioreel run makes the "
+			       "objects of a key-value cache itself",
+			       file);
 	workload_scale(&w, scale);
 	if (!rc)
 		rc = dataset_generate(&w, options, comm, &made, err);

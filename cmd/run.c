@@ -17,6 +17,7 @@
 #include "cmd/run_store.h"
 #include "replay/comm/comm.h"
 #include "replay/generate/generate.h"
+#include "replay/kvcache/kvcache.h"
 #include "replay/pipeline/result.h"
 #include "replay/pipeline/run.h"
 #include "replay/pipeline/run_log.h"
@@ -65,23 +66,30 @@ static int by_rules(const struct comm *comm, const struct run_command *c,
 	struct rules_verdict verdict[RULES_MOST];
 	struct rules_case series = {.version = (enum rules_version)c->rules,
 				    .scale = c->scale};
-	int n, bad = 0;
+	int n, bad = 0, rc = 0;
 
+	if (w->kvcache.users && series.version == RULES_MLPERF_2_0)
+		return reel_fail(err, REEL_E_USAGE,
+				 "%s has no key-value cache; give --rules %s",
+				 rules_name(series.version),
+				 rules_name(RULES_MLPERF_3_0));
 	if (rules_run(w, &c->options, comm, c->results, c->memory_bytes,
-		      &series, err))
+		      &series, err)) {
+		rules_fini(&series);
 		return -1;
+	}
 	n = rules_judge(&series, verdict);
 	for (int i = 0; i < n; i++)
 		bad += verdict[i].outcome == RULES_FAIL;
-	if (comm->rank == 0 &&
-	    (c->json ? rules_json(&series, verdict, n, err)
-		     : rules_print(&series, verdict, n, err)))
-		return -1;
-	return bad && comm->rank == 0
+	if (comm->rank == 0)
+		rc = c->json ? rules_json(&series, verdict, n, err)
+			     : rules_print(&series, verdict, n, err);
+	rules_fini(&series);
+	return !rc && bad && comm->rank == 0
 		       ? reel_fail(err, REEL_E_LIMIT,
 				   "%d of %d rules of %s fail", bad, n,
 				   rules_name(series.version))
-		       : 0;
+		       : rc;
 }
 
 /* A path that cannot be written fails before the run. */
@@ -145,6 +153,34 @@ static int once(const struct comm *comm, const struct run_command *c,
 	return rc;
 }
 
+static int cache_once(const struct comm *comm, const struct run_command *c,
+		      const struct workload *w, struct reel_error *err)
+{
+	struct run_options options = c->options;
+	struct kvcache_result cache = {0};
+	struct run_result result = {0};
+	int64_t wall_ns;
+	int rc = begin_log(comm, c, &options.log, err);
+
+	if (rc)
+		return -1;
+	rc = kvcache_run(w, &options, comm, &result, &cache, err);
+	wall_ns = result.wall_ns;
+	if (!rc)
+		rc = run_result_reduce(&result, comm, err);
+	if (!rc)
+		kvcache_reduce(&cache, comm);
+	if (!rc && comm->rank == 0)
+		rc = c->json ? kvcache_json(w, &result, &cache, comm->size, err)
+			     : kvcache_print(w, &result, &cache, comm->size);
+	if (options.log && !comm_agree(comm, rc, err))
+		rc = write_store(comm, c, w, options.log, wall_ns, err);
+	run_log_free(options.log);
+	kvcache_result_fini(&cache);
+	run_result_fini(&result);
+	return rc;
+}
+
 static int benchmark(const struct comm *comm, const struct run_command *c,
 		     struct reel_error *err)
 {
@@ -162,8 +198,9 @@ static int benchmark(const struct comm *comm, const struct run_command *c,
 	rc = comm_agree(comm, rc, err);
 	if (!rc) {
 		stop_begin();
-		rc = c->rules < 0 ? once(comm, c, &w, err)
-				  : by_rules(comm, c, &w, err);
+		rc = c->rules >= 0     ? by_rules(comm, c, &w, err)
+		     : w.kvcache.users ? cache_once(comm, c, &w, err)
+				       : once(comm, c, &w, err);
 	}
 	workload_fini(&w);
 	return rc;

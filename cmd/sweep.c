@@ -24,6 +24,7 @@
 #include "replay/pipeline/stop.h"
 #include "replay/sweep/sweep.h"
 #include "replay/workload/workload.h"
+#include "schemas/launcher.h"
 
 #define WORDS 64 /* of --launch */
 
@@ -372,6 +373,27 @@ static int sweep(struct sweeping *s, struct reel_error *err)
 	return (s->done && write_results(s, err)) || rc ? -1 : 0;
 }
 
+/* Every rank of mpirun would sweep, in the same folder. True: and the first rank has
+ * said it. */
+static bool is_rank_of_many(void)
+{
+	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
+		const char *size = l->size ? getenv(l->size) : NULL;
+		const char *rank = l->rank ? getenv(l->rank) : NULL;
+
+		if (l->kind != REEL_LAUNCHER_MPI || !size || atoi(size) < 2)
+			continue;
+		if (!rank || !atoi(rank))
+			reel_cli_usage(&cmd_sweep,
+				       "start sweep once, not on each rank: "
+				       "--launch \"mpirun -n N\" starts the "
+				       "ranks of each run");
+		return true;
+	}
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	struct sweeping s = {.metric = "samples_per_s", .repeats = 5};
@@ -404,6 +426,10 @@ static int run(int argc, char **argv)
 		return reel_cli_usage(&cmd_sweep,
 				      "a workload, --data and --set are "
 				      "needed");
+	}
+	if (is_rank_of_many()) {
+		free(sets.item);
+		return 2;
 	}
 	s.file = argv[first];
 	rc = sweep_init(&s.grid, sets.item, sets.n, (int)s.repeats, &err) ||

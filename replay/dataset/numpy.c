@@ -65,6 +65,16 @@ void numpy_header_of_numbers(uint64_t n, char out[static NUMPY_HEADER])
 	header(out, "<i8", shape);
 }
 
+void numpy_header_of_rows(uint64_t rows, uint64_t bytes,
+			  char out[static NUMPY_HEADER])
+{
+	char shape[64];
+
+	snprintf(shape, sizeof(shape), "(%llu, %llu)", (unsigned long long)rows,
+		 (unsigned long long)bytes);
+	header(out, "|u1", shape);
+}
+
 /* --- npy ------------------------------------------------------------------ */
 
 static int npy_write(const struct dataset *d, uint64_t file, const char *path,
@@ -129,8 +139,7 @@ static int stdio_read(struct io *io, int fd, uint8_t *array, uint64_t n,
 	return 0;
 }
 
-static int npy_load(struct numpy_array *a, const char *path,
-		    struct reel_error *err)
+int numpy_load(struct numpy_array *a, const char *path, struct reel_error *err)
 {
 	uint64_t size = NUMPY_HEADER + a->bytes, ignored;
 	struct python_file f;
@@ -205,7 +214,7 @@ int numpy_open(void **state, const struct dataset *d, uint64_t file,
 static int npy_open(void **state, const struct dataset *d, uint64_t file,
 		    struct io *io, struct reel_error *err)
 {
-	return numpy_open(state, d, file, io, npy_load, err);
+	return numpy_open(state, d, file, io, numpy_load, err);
 }
 
 /* Samples come in the order of the file. */

@@ -24,6 +24,10 @@ void numpy_header_of_file(const struct dataset *d, uint64_t file,
 /* An array of @n little-endian int64. */
 void numpy_header_of_numbers(uint64_t n, char out[static NUMPY_HEADER]);
 
+/* An array of @rows of @bytes each. */
+void numpy_header_of_rows(uint64_t rows, uint64_t bytes,
+			  char out[static NUMPY_HEADER]);
+
 /* A loaded array: its samples come from memory. */
 struct numpy_array {
 	const struct dataset *d;
@@ -46,5 +50,9 @@ int numpy_open(void **state, const struct dataset *d, uint64_t file,
 int numpy_read(void *state, uint64_t sample, struct format_sample *out,
 	       struct reel_error *err);
 int numpy_close(void *state, struct reel_error *err);
+
+/* The calls of np.load(@path) of an npy: @a->bytes into @a->array, by @a->io. 0, or
+ * -1 with @err. */
+int numpy_load(struct numpy_array *a, const char *path, struct reel_error *err);
 
 #endif

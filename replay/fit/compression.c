@@ -97,7 +97,7 @@ static int fit_from_files(struct fit *f, const struct format *format,
 	d->labels = (d->format != WORKLOAD_NPZ && d->format != WORKLOAD_HDF5) ||
 		    (!f->partial && s->labels * 2 > s->seen);
 	d->chunk_bytes = s->first.chunk_bytes;
-	if (s->first.level)
+	if (d->compression && s->first.level)
 		d->compression_level = s->first.level;
 	if (fit_reason(f, "dataset.compression", 0.95,
 		       "%u of %u files that are still there are compressed",

@@ -183,11 +183,12 @@ static double cache_share(const struct run_result *r)
 	return share > 0 ? share : 0;
 }
 
-int run_result_json(const struct workload *w, const struct run_result *r,
-		    int ranks, struct reel_error *err)
+json_t *run_result_document(const struct workload *w,
+			    const struct run_result *r, int ranks)
 {
 	double wall_s = (double)r->wall_ns / 1e9;
-	json_t *doc = json_pack(
+
+	return json_pack(
 		"{s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
 		"s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
 		"format", FORMAT, "workload", w->name, "ranks", ranks,
@@ -208,8 +209,12 @@ int run_result_json(const struct workload *w, const struct run_result *r,
 		(json_int_t)r->checkpoints, "checkpoint_s",
 		seconds(r->checkpoint_ns), "epochs", epochs(r), "per_step",
 		steps(r));
+}
 
-	return reel_json_print(doc, err);
+int run_result_json(const struct workload *w, const struct run_result *r,
+		    int ranks, struct reel_error *err)
+{
+	return reel_json_print(run_result_document(w, r, ranks), err);
 }
 
 /* --- text ----------------------------------------------------------------- */

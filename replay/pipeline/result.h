@@ -14,6 +14,9 @@ struct workload;
  */
 int run_result_reduce(struct run_result *result, const struct comm *comm,
 		      struct reel_error *err);
+/* The document, for more keys. NULL: no memory. */
+struct json_t *run_result_document(const struct workload *w,
+				   const struct run_result *result, int ranks);
 int run_result_json(const struct workload *w, const struct run_result *result,
 		    int ranks, struct reel_error *err);
 int run_result_print(const struct workload *w, const struct run_result *result,

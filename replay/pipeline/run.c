@@ -45,7 +45,7 @@ struct running {
 /* --- bytes that the kernel fetched ---------------------------------------- */
 
 /* By this process and its ended children; -1: not known. */
-static int64_t fetched_bytes(void)
+int64_t run_fetched_bytes(void)
 {
 	char line[128];
 	long long n = -1;
@@ -379,7 +379,7 @@ static void finish(struct running *r, int64_t fetched)
 	readers_free(r->readers, &res->io);
 	readers_free(r->evaluators, &res->io);
 	free(r->gradient);
-	now = fetched_bytes(); /* with those of the readers, which have ended */
+	now = run_fetched_bytes(); /* with those of the readers, which have ended */
 	res->fetched_bytes = fetched < 0 || now < 0 ? -1 : now - fetched;
 	checkpoints_free(r->checkpoints);
 }
@@ -398,7 +398,7 @@ int run_workload(const struct workload *w, const struct run_options *options,
 	work_begin();
 	if (!options->null && cache_prepare(w, options->data, comm, err))
 		return -1;
-	fetched = fetched_bytes();
+	fetched = run_fetched_bytes();
 	rc = comm_agree(comm, begin(&r, err), err);
 	r.start_ns = reel_now_ns();
 	if (!rc && comm->rank == 0 && !options->quiet)

@@ -79,6 +79,8 @@ struct run_result {
 int run_workload(const struct workload *w, const struct run_options *options,
 		 const struct comm *comm, struct run_result *result,
 		 struct reel_error *err);
+/* Bytes that the kernel fetched from storage for this process; -1: not known. */
+int64_t run_fetched_bytes(void);
 void run_result_fini(struct run_result *result);
 
 /*

@@ -24,7 +24,13 @@
 
 #define V2 (1u << RULES_MLPERF_2_0)
 #define V3 (1u << RULES_MLPERF_3_0)
-enum applies { TRAINING = 1, CHECKPOINTING = 2, BOTH = 3 };
+enum applies {
+	TRAINING = 1,
+	CHECKPOINTING = 2,
+	BOTH = TRAINING | CHECKPOINTING,
+	CACHING = 4,
+	ALL = BOTH | CACHING
+};
 
 static void text(struct rules_verdict *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -250,6 +256,116 @@ static void accelerator_memory(const struct rules_case *c,
 		v->outcome = RULES_FAIL;
 }
 
+/* --- key-value cache ------------------------------------------------------- */
+
+#define CACHE_SEED 42
+#define CACHE_TRIALS 3
+#define CACHE_DURATION_NS 300000000000
+
+/* The options of the closed division: the model decides the bytes of a token. */
+static const struct cache_option {
+	const char *name;
+	int64_t users, in_flight, bytes_per_token, memory_bytes;
+} cache_options[] = {
+	{"1, Max Storage Stress", 200, 16, 131072, 0},
+	{"2, Storage Throughput", 100, 16, 131072, INT64_C(4) << 30},
+	{"3, Large Model", 70, 4, 327680, 0},
+};
+
+/* The published value at the scale of the run: that has a rule of its own. */
+static int64_t at_scale(const struct rules_case *c, int64_t published)
+{
+	int64_t v = llround((double)published * c->scale);
+
+	return v < 1 && published > 0 ? 1 : v;
+}
+
+static void cache_option(const struct rules_case *c, struct rules_verdict *v)
+{
+	const struct workload_kvcache *k = &c->w->kvcache;
+
+	v->bound = sizeof(cache_options) / sizeof(*cache_options);
+	v->outcome = RULES_FAIL;
+	text(v,
+	     "%" PRId64 " users, %" PRId64 " %s in flight, %" PRId64
+	     " bytes a token: none of the options of the closed division",
+	     k->users, k->in_flight,
+	     k->limit == WORKLOAD_LIMIT_WRITES ? "writes" : "requests",
+	     k->bytes_per_token);
+	for (size_t i = 0; i < sizeof(cache_options) / sizeof(*cache_options);
+	     i++) {
+		const struct cache_option *o = &cache_options[i];
+
+		if (k->users != o->users || k->in_flight != o->in_flight ||
+		    k->limit != WORKLOAD_LIMIT_WRITES ||
+		    k->bytes_per_token != at_scale(c, o->bytes_per_token) ||
+		    k->memory_bytes != at_scale(c, o->memory_bytes))
+			continue;
+		v->is = (double)i + 1;
+		v->outcome = RULES_PASS;
+		text(v, "option %s: %" PRId64 " users of a client", o->name,
+		     o->users);
+	}
+}
+
+static void cache_seed(const struct rules_case *c, struct rules_verdict *v)
+{
+	v->is = (double)c->w->kvcache.seed;
+	v->bound = CACHE_SEED;
+	v->outcome = c->w->kvcache.seed == CACHE_SEED ? RULES_PASS : RULES_FAIL;
+	text(v, "seed %" PRId64 "; it is %d", c->w->kvcache.seed, CACHE_SEED);
+}
+
+static void cache_trials(const struct rules_case *c, struct rules_verdict *v)
+{
+	struct kvcache_score read = kvcache_read_rate(&c->cache);
+	char rate[REEL_NUM], share[REEL_NUM];
+
+	v->is = (double)c->cache.trials - c->run[0].stopped;
+	v->bound = CACHE_TRIALS;
+	v->outcome = v->is == v->bound ? RULES_PASS : RULES_FAIL;
+	text(v, "%.0f complete trials of %d; they read %s, spread %s", v->is,
+	     CACHE_TRIALS, reel_num_rate(rate, read.mean),
+	     reel_num_percent(share, read.spread));
+}
+
+static void cache_duration(const struct rules_case *c, struct rules_verdict *v)
+{
+	int64_t least = at_scale(c, CACHE_DURATION_NS);
+
+	v->is = (double)c->w->kvcache.duration_ns / 1e9;
+	v->bound = (double)least / 1e9;
+	v->outcome =
+		c->w->kvcache.duration_ns == least ? RULES_PASS : RULES_FAIL;
+	text(v, "%.9g s a trial; it is %.9g s at this scale", v->is, v->bound);
+}
+
+static void cache_calls(const struct rules_case *c, struct rules_verdict *v)
+{
+	const struct workload_kvcache *k = &c->w->kvcache;
+
+	v->is = k->fsync + k->drop_cache;
+	v->bound = 2;
+	v->outcome = k->fsync && k->drop_cache ? RULES_PASS : RULES_FAIL;
+	text(v,
+	     "objects are %ssynced when written, the page cache is %s "
+	     "before they are read",
+	     k->fsync ? "" : "not ", k->drop_cache ? "dropped" : "kept");
+}
+
+/* A trial that only memory served has no latency of storage. */
+static void cache_reads(const struct rules_case *c, struct rules_verdict *v)
+{
+	char is[REEL_NUM];
+
+	v->is = INFINITY;
+	for (uint32_t i = 0; i < c->cache.trials; i++)
+		v->is = fmin(v->is, (double)c->cache.trial[i].n.reads);
+	at_least(v, v->is, 1);
+	text(v, "%s objects were read from storage in a trial, at least",
+	     reel_num_count(is, isfinite(v->is) ? (int64_t)v->is : 0));
+}
+
 /* --- both ----------------------------------------------------------------- */
 
 static void file_systems(const struct rules_case *c, struct rules_verdict *v)
@@ -317,10 +433,22 @@ static const struct rule {
 	/* 3.0: simulated memory (180 or 288 GB)
 	 * times their number holds the checkpoint. */
 	{"accelerator-memory", V3, CHECKPOINTING, accelerator_memory},
+	/* 3.0, table of options: users, allocations in flight, model, memory. */
+	{"cache-option", V3, CACHING, cache_option},
+	/* 3.0: 42. */
+	{"cache-seed", V3, CACHING, cache_seed},
+	/* 3.0: three scored trials. */
+	{"cache-trials", V3, CACHING, cache_trials},
+	/* 3.0: 300 s. */
+	{"cache-duration", V3, CACHING, cache_duration},
+	/* 3.0: np.save() and fsync(), POSIX_FADV_DONTNEED and np.load(). */
+	{"cache-calls", V3, CACHING, cache_calls},
+	/* 3.0: at least a client reads from storage. */
+	{"cache-reads", V3, CACHING, cache_reads},
 	/* 3.0: results and data are on different file systems. */
-	{"file-systems", V3, BOTH, file_systems},
+	{"file-systems", V3, ALL, file_systems},
 	/* 2.0, 3.0: the sizes of a workload are those published. */
-	{"scale", V2 | V3, BOTH, whole_size},
+	{"scale", V2 | V3, ALL, whole_size},
 	/* 2.0, 3.0: the formulas are about the memory that a host has. */
 	{"memory", V2 | V3, BOTH, measured_memory},
 };
@@ -328,7 +456,9 @@ static const struct rule {
 int rules_judge(const struct rules_case *c,
 		struct rules_verdict verdict[static RULES_MOST])
 {
-	unsigned int kind = c->w->epochs ? TRAINING : CHECKPOINTING;
+	unsigned int kind = c->w->epochs	  ? TRAINING
+			    : c->w->kvcache.users ? CACHING
+						  : CHECKPOINTING;
 	int n = 0;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {

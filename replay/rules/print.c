@@ -32,8 +32,9 @@ int rules_print(const struct rules_case *c, const struct rules_verdict *verdict,
 	printf("%s by the rules of %s: %s\n", c->w->name,
 	       rules_name(c->version),
 	       bad ? "no valid submission" : "all rules pass");
-	printf("%" PRId64 " accelerator%s on %" PRId64 " host%s\n\n",
-	       c->accelerators, c->accelerators == 1 ? "" : "s", c->hosts,
+	printf("%" PRId64 " %s%s on %" PRId64 " host%s\n\n", c->accelerators,
+	       c->w->kvcache.users ? "client" : "accelerator",
+	       c->accelerators == 1 ? "" : "s", c->hosts,
 	       c->hosts == 1 ? "" : "s");
 	if (c->w->epochs)
 		printf("run       seed     samples/s    AU %%  page cache\n");

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "replay/kvcache/kvcache.h"
+
 struct comm;
 struct reel_error;
 struct run_options;
@@ -40,9 +42,10 @@ struct rules_case {
 	bool memory_given;    /* by the user, not by the host */
 	bool one_file_system; /* of data set (or checkpoints) and results */
 	struct rules_run run[RULES_RUNS];
-	int runs;		   /* of them; one for checkpoints alone */
-	int64_t checkpoint_bytes;  /* of one checkpoint, of all ranks */
-	int64_t checkpoint_gap_ns; /* between writes and reads */
+	int runs;		     /* of them; one for checkpoints alone */
+	int64_t checkpoint_bytes;    /* of one checkpoint, of all ranks */
+	int64_t checkpoint_gap_ns;   /* between writes and reads */
+	struct kvcache_result cache; /* of a key-value cache; owned */
 };
 
 enum rules_outcome { RULES_PASS, RULES_FAIL };
@@ -56,14 +59,16 @@ struct rules_verdict {
 
 /*
  * Run @w by the rules: training six times with another seed each, checkpoints alone
- * once, with the page cache emptied of them before they are read. @results is the
- * folder of the results, @memory_bytes the memory of a host (0: ask the kernel).
+ * once, with the page cache emptied of them before they are read, a key-value cache
+ * once, with its trials. Gives memory to @c for rules_fini(). @results is the folder of the results, @memory_bytes the memory of a host (0: ask the kernel).
  * Collective. 0, or -1 on all ranks with @err.
  */
 int rules_run(const struct workload *w, const struct run_options *options,
 	      const struct comm *comm, const char *results,
 	      int64_t memory_bytes, struct rules_case *c,
 	      struct reel_error *err);
+
+void rules_fini(struct rules_case *c);
 
 /* The verdict of each rule that applies. Their number. */
 int rules_judge(const struct rules_case *c,

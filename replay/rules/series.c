@@ -63,6 +63,14 @@ static double mean_au(const struct run_result *r, const struct comm *comm)
 	return v[1] ? NAN : (double)v[0] / 1e9 / comm->size;
 }
 
+/* The share of the bytes read that the page cache had. NaN: not known. */
+static double cached(const struct run_result *r)
+{
+	if (r->fetched_bytes < 0 || !r->io.read_bytes)
+		return NAN;
+	return fmax(0, 1 - (double)r->fetched_bytes / (double)r->io.read_bytes);
+}
+
 static int run_one(const struct workload *w, const struct run_options *options,
 		   const struct comm *comm, struct rules_case *c,
 		   struct reel_error *err)
@@ -86,16 +94,62 @@ static int run_one(const struct workload *w, const struct run_options *options,
 	if (!rc) {
 		to->wall_s = (double)r.wall_ns / 1e9;
 		to->samples_per_s = (double)r.samples / to->wall_s;
-		to->cache_share =
-			r.fetched_bytes < 0 || !r.io.read_bytes
-				? NAN
-				: fmax(0,
-				       1 - (double)r.fetched_bytes /
-						       (double)r.io.read_bytes);
+		to->cache_share = cached(&r);
 		c->runs++;
 	}
 	run_result_fini(&r);
 	return rc;
+}
+
+/* One run of all trials. */
+static int run_cache(const struct workload *w,
+		     const struct run_options *options, const struct comm *comm,
+		     struct rules_case *c, struct reel_error *err)
+{
+	struct rules_run *to = &c->run[0];
+	struct run_result r = {0};
+	int rc = kvcache_run(w, options, comm, &r, &c->cache, err);
+
+	if (!rc)
+		rc = run_result_reduce(&r, comm, err);
+	if (!rc) {
+		kvcache_reduce(&c->cache, comm);
+		to->seed = w->kvcache.seed;
+		to->samples_per_s = to->au_percent = NAN;
+		to->wall_s = (double)r.wall_ns / 1e9;
+		to->cache_share = cached(&r);
+		to->stopped = r.stopped;
+		c->runs = 1;
+	}
+	run_result_fini(&r);
+	return rc;
+}
+
+void rules_fini(struct rules_case *c)
+{
+	kvcache_result_fini(&c->cache);
+}
+
+static int run_series(const struct workload *w,
+		      const struct run_options *options,
+		      const struct comm *comm, struct rules_case *c,
+		      struct reel_error *err)
+{
+	struct workload changed = *w; /* its lists stay @w's */
+	int runs = w->epochs ? RULES_RUNS : 1;
+
+	if (w->kvcache.users)
+		return run_cache(w, options, comm, c, err);
+	if (!w->epochs)
+		changed.cache = WORKLOAD_COLD;
+	for (int i = 0; i < runs; i++) {
+		changed.pipeline.seed = w->pipeline.seed + i;
+		if (run_one(&changed, options, comm, c, err))
+			return -1;
+		if (c->run[i].stopped)
+			break;
+	}
+	return 0;
 }
 
 int rules_run(const struct workload *w, const struct run_options *options,
@@ -103,9 +157,8 @@ int rules_run(const struct workload *w, const struct run_options *options,
 	      int64_t memory_bytes, struct rules_case *c,
 	      struct reel_error *err)
 {
-	const char *data = w->epochs ? options->data : options->checkpoints;
-	struct workload changed = *w; /* its lists stay @w's */
-	int runs = w->epochs ? RULES_RUNS : 1;
+	const char *data = w->epochs || w->kvcache.users ? options->data
+							 : options->checkpoints;
 	int64_t differs;
 
 	c->w = w;
@@ -116,15 +169,8 @@ int rules_run(const struct workload *w, const struct run_options *options,
 	c->checkpoint_bytes =
 		(int64_t)checkpoint_bytes(&w->checkpoint, comm->size);
 	c->runs = 0;
-	if (!w->epochs)
-		changed.cache = WORKLOAD_COLD;
-	for (int i = 0; i < runs; i++) {
-		changed.pipeline.seed = w->pipeline.seed + i;
-		if (run_one(&changed, options, comm, c, err))
-			return -1;
-		if (c->run[i].stopped)
-			break;
-	}
+	if (run_series(w, options, comm, c, err))
+		return -1;
 	/* After the runs, which make the folder of checkpoints. */
 	differs = !same_file_system(data, results);
 	comm->allreduce(&differs, 1, COMM_MIN);

@@ -15,6 +15,7 @@
 #define COLUMNS_MOST 1e6
 #define DIRECT_BYTES 4096 /* a block of O_DIRECT, as its reader has it */
 #define STATES_MOST 64
+#define OBJECT_MOST 68719476736.0 /* bytes of an object of a cache */
 
 static void check_columns(const struct workload_dataset *d,
 			  struct workload_faults *f)
@@ -77,6 +78,9 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 	check_columns(d, f);
 	if (d->chunk_bytes && d->format != WORKLOAD_HDF5)
 		workload_fault(f, "dataset.chunk_bytes: only of hdf5");
+	if (!d->compression && d->compression_level != WORKLOAD_LEVEL)
+		workload_fault(f, "dataset.compression_level: "
+				  "dataset.compression is none");
 	if (d->compression && !is_compressed(d->format))
 		workload_fault(f,
 			       "dataset.compression: only of csv, hdf5, npz, "
@@ -260,12 +264,64 @@ static void check_checkpoint(const struct workload *w,
 	check_transformer(&c->transformer, f);
 }
 
+/* It makes its own objects, by its own calls. */
+static void check_kvcache_alone(const struct workload *w,
+				struct workload_faults *f)
+{
+	const struct workload_access *a = &w->access;
+
+	if (w->epochs)
+		workload_fault(f, "epochs: with kvcache.users it is 0");
+	if (w->dataset.files)
+		workload_fault(f, "dataset.files: with kvcache.users it is 0");
+	if (w->checkpoint.writes)
+		workload_fault(f, "checkpoint.writes: with kvcache.users it "
+				  "is 0");
+	if (a->direct || a->chain_n || a->api != WORKLOAD_POSIX)
+		workload_fault(f, "access: objects of kvcache are read as "
+				  "np.load() does; no direct, api, chain");
+	if (w->cache != WORKLOAD_AS_IS)
+		workload_fault(f, "cache: kvcache.drop_cache says it");
+}
+
+static void check_kvcache(const struct workload *w, struct workload_faults *f)
+{
+	const struct workload_kvcache *k = &w->kvcache;
+	const struct quantiles *tokens = &k->context_tokens;
+	double most = tokens->n ? (double)tokens->value[tokens->n - 1] *
+					  (double)k->bytes_per_token
+				: 0;
+
+	if (!k->users) {
+		if (k->in_flight || tokens->n)
+			workload_fault(f, "kvcache.users: 0, and other keys "
+					  "are given");
+		return;
+	}
+	if (!tokens->n)
+		workload_fault(f, "kvcache.context_tokens: missing");
+	else if (tokens->value[0] < 1)
+		workload_fault(f, "kvcache.context_tokens: less than 1");
+	if (most > OBJECT_MOST)
+		workload_fault(f,
+			       "kvcache.context_tokens: an object of %.3g "
+			       "bytes, more than %.3g",
+			       most, OBJECT_MOST);
+	else if (k->capacity_bytes && most > (double)k->capacity_bytes)
+		workload_fault(f,
+			       "kvcache.capacity_bytes: less than the largest "
+			       "object, %.0f bytes",
+			       most);
+	check_kvcache_alone(w, f);
+}
+
 void workload_check_values(const struct workload *w, struct workload_faults *f)
 {
 	check_dataset(w, f);
 	check_access(w, f);
 	check_pipeline(w, f);
 	check_checkpoint(w, f);
+	check_kvcache(w, f);
 	if (!w->name[0])
 		workload_fault(f, "name: missing");
 	if (!w->dataset.prefix[0])
@@ -273,9 +329,9 @@ void workload_check_values(const struct workload *w, struct workload_faults *f)
 	if (w->epochs && !w->dataset.files)
 		workload_fault(f,
 			       "dataset.files: 0, and epochs are to be read");
-	if (!w->epochs && !w->checkpoint.writes)
-		workload_fault(f, "epochs: 0, and checkpoint.writes too: "
-				  "nothing to do");
+	if (!w->epochs && !w->checkpoint.writes && !w->kvcache.users)
+		workload_fault(f, "epochs: 0, and checkpoint.writes and "
+				  "kvcache.users too: nothing to do");
 	if (w->evaluation.every_epochs && !w->evaluation.files)
 		workload_fault(f, "evaluation.files: 0");
 }

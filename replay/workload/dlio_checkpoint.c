@@ -16,26 +16,6 @@ static double type_bytes(const char *type)
 				      : 2;
 }
 
-/*
- * The parameters of a transformer of @layers: the embedding and its counterpart at
- * the end, the last norm; in a layer two norms, the attention with grouped keys and
- * values, and three matrices of the MLP. Gives those of Llama 3 (8,030,261,248 for
- * 32 layers of 4096).
- */
-static double transformer(struct dlio *d, double layers)
-{
-	double h = dlio_number(d, "model.transformer.hidden_size", 2048);
-	double f = dlio_number(d, "model.transformer.ffn_hidden_size", 8192);
-	double v = dlio_number(d, "model.transformer.vocab_size", 32000);
-	double heads =
-		dlio_number(d, "model.transformer.num_attention_heads", 32);
-	double kv_heads = dlio_number(d, "model.transformer.num_kv_heads", 8);
-	double kv = heads > 0 ? h / heads * kv_heads : h;
-
-	return 2 * v * h + h +
-	       layers * (2 * h + h * (h + 2 * kv) + h * h + 3 * f * h);
-}
-
 /* A file of @bytes for the list of checkpoint.files. */
 static int add_file(struct dlio *d, struct reel_buf *list, const char *owner,
 		    double count, double bytes)
@@ -69,33 +49,62 @@ static int add_tensors(struct dlio *d, struct reel_buf *list, double layers)
 				     groups.sum * type_bytes(optimizer)));
 }
 
-/* Shards of the model, and of the optimizer: the master copy of the parameters
- * and two moments. */
-static int add_transformer(struct dlio *d, struct reel_buf *list,
-			   double parameters)
+/*
+ * A transformer of @layers: the files that each rank saves follow from its sizes and
+ * the parallelism. The width of a head is a whole number, as DLIO divides; the
+ * optimizer has a master copy of the parameters and two moments.
+ */
+static int set_transformer(struct dlio *d, double layers)
 {
-	return add_file(d, list, "shard", 1,
-			parameters *
-				type_bytes(dlio_word(d, "model.model_datatype",
-						     "fp16"))) ||
-	       add_file(d, list, "shard", 1,
-			parameters * 3 *
-				type_bytes(dlio_word(d,
-						     "model.optimizer_datatype",
-						     "fp32")));
+	double h = dlio_number(d, "model.transformer.hidden_size", 2048);
+	double f = dlio_number(d, "model.transformer.ffn_hidden_size", 8192);
+	double v = dlio_number(d, "model.transformer.vocab_size", 32000);
+	double heads =
+		dlio_number(d, "model.transformer.num_attention_heads", 32);
+	double kv_heads = dlio_number(d, "model.transformer.num_kv_heads", 8);
+	const char *type = dlio_word(d, "model.model_datatype", "fp16");
+	const char *optimizer =
+		dlio_word(d, "model.optimizer_datatype", "fp32");
+	const struct {
+		const char *key;
+		double value;
+	} number[] = {
+		{"layers", layers},
+		{"hidden", h},
+		{"key_value", heads > 0 ? floor(h / heads) * kv_heads : h},
+		{"feed_forward", f},
+		{"vocabulary", v},
+		{"parameter_bytes", type_bytes(type)},
+		{"optimizer_bytes", 3 * type_bytes(optimizer)},
+		{"zero", dlio_number(d, "model.parallelism.zero_stage", 0)},
+		{"tensor", dlio_number(d, "model.parallelism.tensor", 1)},
+		{"pipeline", dlio_number(d, "model.parallelism.pipeline", 1)},
+	};
+
+	for (size_t i = 0; i < sizeof(number) / sizeof(*number); i++)
+		if (dlio_set(d, "checkpoint.transformer.%s=%.16g",
+			     number[i].key, number[i].value))
+			return -1;
+	return dlio_set(d, "checkpoint.transformer.fsync=%s",
+			dlio_flag(d, "checkpoint.fsync", false) ? "true"
+								: "false");
 }
 
+/* The transformer, or files for the list. */
 static int add_files(struct dlio *d, struct reel_buf *list)
 {
 	double layers = dlio_number(d, "model.num_layers", -1);
-	double model = dlio_number(d, "model.model_size_bytes", 10240);
+	/* A transformer has its layers instead. */
+	double model = strcmp(dlio_word(d, "model.type", ""), "transformer")
+			       ? dlio_number(d, "model.model_size_bytes", 10240)
+			       : 0;
 	bool tensors = dlio_list(d, "model.layer_parameters").n ||
 		       dlio_list(d, "model.optimization_groups").n;
 	bool all = !strcmp(dlio_word(d, "checkpoint.type", "rank_zero"),
 			   "all_ranks");
 
 	if (layers > 0 && !tensors)
-		return add_transformer(d, list, transformer(d, layers));
+		return set_transformer(d, layers);
 	return add_file(d, list, all ? "all" : "root", 1, model) ||
 	       (tensors && add_tensors(d, list, layers));
 }

@@ -247,6 +247,60 @@ static void put_train(struct writing *to)
 	put_time(to, "eval_time", &w->evaluation.step_ns);
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static const char *number_type(int64_t bytes)
+{
+	return bytes == 1   ? "int8"
+	       : bytes == 2 ? "fp16"
+	       : bytes == 4 ? "fp32"
+	       : bytes == 8 ? "fp64"
+			    : NULL;
+}
+
+/* DLIO has heads instead of the width of keys and values: the widest heads do. */
+static void put_transformer(struct writing *to)
+{
+	const struct workload_transformer *t = &to->w->checkpoint.transformer;
+	int64_t kv = t->key_value ? t->key_value : t->hidden, width;
+	const char *type = number_type(t->parameter_bytes);
+	const char *optimizer = number_type(t->optimizer_bytes / 3);
+
+	if (!t->layers)
+		return;
+	width = common_divisor(t->hidden, kv);
+	line(to, "  type: transformer");
+	line(to, "  num_layers: %" PRId64, t->layers);
+	line(to,
+	     "  transformer: {hidden_size: %" PRId64
+	     ", ffn_hidden_size: %" PRId64 ", vocab_size: %" PRId64
+	     ", num_attention_heads: %" PRId64 ", num_kv_heads: %" PRId64 "}",
+	     t->hidden, t->feed_forward, t->vocabulary, t->hidden / width,
+	     kv / width);
+	line(to,
+	     "  parallelism: {tensor: %" PRId64 ", pipeline: %" PRId64
+	     ", zero_stage: %" PRId64 "}",
+	     t->tensor, t->pipeline, t->zero);
+	if (type)
+		line(to, "  model_datatype: %s", type);
+	if (optimizer)
+		line(to, "  optimizer_datatype: %s", optimizer);
+	if (!type || !optimizer)
+		lost(to,
+		     "checkpoint.transformer: %" PRId64 " and %" PRId64
+		     " bytes a parameter",
+		     t->parameter_bytes, t->optimizer_bytes);
+}
+
 /* The files of rank 0 or of all ranks as one, shards as groups of tensors. */
 static void put_model(struct writing *to)
 {
@@ -268,7 +322,7 @@ static void put_model(struct writing *to)
 	line(to, "  name: \"%s\"", to->w->name);
 	if (bytes)
 		line(to, "  model_size_bytes: %" PRId64, bytes);
-	if (ranks > 1)
+	if (ranks > 1 && !c->transformer.layers)
 		line(to, "  parallelism: {tensor: %" PRId64 "}", ranks);
 	if (shards) {
 		line(to, "  optimization_groups:  # float32, of each rank");
@@ -278,9 +332,8 @@ static void put_model(struct writing *to)
 				     c->files[i].bytes * c->files[i].count /
 					     ranks / 4);
 	}
-	if (c->transformer.layers)
-		lost(to, "checkpoint.transformer: not exported");
-	if (!bytes)
+	put_transformer(to);
+	if (!bytes && !c->transformer.layers)
 		lost(to, "checkpoint.files: DLIO adds a file of 10,240 bytes");
 	if (c->files_n > 1 && bytes)
 		lost(to, "checkpoint.files: those of one owner are one file");
@@ -295,7 +348,8 @@ static void put_model(struct writing *to)
 static void put_checkpoint(struct writing *to)
 {
 	const struct workload_checkpoint *c = &to->w->checkpoint;
-	bool fsync = false, more = c->keep > 0;
+	bool fsync = c->transformer.layers && c->transformer.fsync;
+	bool more = c->keep > 0;
 
 	put_model(to);
 	for (uint32_t i = 0; i < c->files_n; i++) {
@@ -356,6 +410,8 @@ static void put_lost(struct writing *to)
 		lost(to, "synchronise.kind: DLIO has a barrier a step");
 	if (w->cache != WORKLOAD_AS_IS)
 		lost(to, "cache: the state of the page cache");
+	if (w->kvcache.users)
+		lost(to, "kvcache: DLIO has no users and objects");
 	if (w->what_if.compute_scale != 1 || w->what_if.preprocess_scale != 1)
 		lost(to, "what_if: scales of times");
 	if (w->rules.accelerator_memory_bytes)

@@ -58,7 +58,7 @@ static const struct known {
 	{"model.parallelism.data", NULL},
 	{"model.parallelism.zero_stage", NULL},
 	{"model.transformer.", NULL},
-	{"model.type", "the sizes of the model decide here"},
+	{"model.type", NULL},
 	{"framework", NULL},
 	{"workflow.train", NULL},
 	{"workflow.evaluation", NULL},

@@ -15,7 +15,7 @@
 #include "replay/workload/workload.h"
 
 #define SIZES_MOST 60	       /* of bssplit, which takes fewer than 64 */
-#define DIRECT_BYTES 512       /* reads of O_DIRECT are multiples of it */
+#define DIRECT_BYTES 4096      /* reads of O_DIRECT, as those of ioreel run */
 #define READ_MOST 2147479552.0 /* of one read(2) */
 
 static int64_t read_size(const struct workload *w, double bytes)
@@ -162,6 +162,9 @@ int export_fio(const struct workload *w, struct reel_buf *out,
 		return -1;
 	if (w->checkpoint.transformer.layers &&
 	    reel_buf_puts(out, "; not exported: checkpoint.transformer\n", err))
+		return -1;
+	if (w->kvcache.users &&
+	    reel_buf_puts(out, "; not exported: kvcache\n", err))
 		return -1;
 	return put_writes(w, out, err);
 }

@@ -71,6 +71,7 @@ static const char *const works[] = {"sleep", "cpu", NULL};
 static const char *const syncs[] = {"none", "barrier", "allreduce", NULL};
 static const char *const owners[] = {"root", "all", "shard", NULL};
 static const char *const layouts[] = {"plain", "torch", "tensorflow", NULL};
+static const char *const limits[] = {"requests", "writes", NULL};
 static const char *const caches[] = {"as-is", "cold", "warm", NULL};
 
 static const struct workload_key column[] = {
@@ -91,7 +92,7 @@ static const struct workload_key dataset[] = {
 	INTEGER(workload_dataset, folders, 0, 1e6, 0),
 	TEXT(workload_dataset, prefix, KEY_NAME),
 	WORD(workload_dataset, compression, compressions, WORKLOAD_PLAIN),
-	INTEGER(workload_dataset, compression_level, 1, 9, 6),
+	INTEGER(workload_dataset, compression_level, 1, 9, WORKLOAD_LEVEL),
 	INTEGER(workload_dataset, chunk_bytes, 0, 4294967295.0, 0),
 	INTEGER(workload_dataset, row_group_rows, 1, MOST_COUNT, 1024),
 	REAL(workload_dataset, compressibility, 0, 1, 0),
@@ -208,6 +209,28 @@ static const struct workload_key checkpoint[] = {
 	END,
 };
 
+static const struct workload_key kvcache[] = {
+	INTEGER(workload_kvcache, users, 0, 100000, 0),
+	INTEGER(workload_kvcache, in_flight, 0, 100000, 0),
+	WORD(workload_kvcache, limit, limits, WORKLOAD_LIMIT_REQUESTS),
+	INTEGER(workload_kvcache, duration_ns, 1, MOST_NS, 300e9),
+	INTEGER(workload_kvcache, trials, 1, 1000, 1),
+	INTEGER(workload_kvcache, bytes_per_token, 1, 1e9, 131072),
+	QUANTILES(workload_kvcache, context_tokens, MOST_COUNT),
+	QUANTILES(workload_kvcache, generated_tokens, MOST_COUNT),
+	QUANTILES(workload_kvcache, think_ns, MOST_NS),
+	INTEGER(workload_kvcache, turns, 1, 1000, 1),
+	REAL(workload_kvcache, continue_share, 0, 1, 1),
+	INTEGER(workload_kvcache, prefill_tokens, 0, MOST_COUNT, 0),
+	INTEGER(workload_kvcache, decode_tokens, 0, MOST_COUNT, 0),
+	BOOL(workload_kvcache, fsync, 1),
+	BOOL(workload_kvcache, drop_cache, 1),
+	INTEGER(workload_kvcache, memory_bytes, 0, MOST_BYTES, 0),
+	INTEGER(workload_kvcache, capacity_bytes, 0, MOST_BYTES, 0),
+	INTEGER(workload_kvcache, seed, 0, MOST_SEED, 1),
+	END,
+};
+
 static const struct workload_key what_if[] = {
 	REAL(workload_what_if, compute_scale, 0, 1e6, 1),
 	REAL(workload_what_if, preprocess_scale, 0, 1e6, 1),
@@ -243,6 +266,7 @@ const struct workload_key workload_keys[] = {
 	GROUP(workload, compute, compute),
 	GROUP(workload, synchronise, synchronise),
 	GROUP(workload, checkpoint, checkpoint),
+	GROUP(workload, kvcache, kvcache),
 	WORD(workload, cache, caches, WORKLOAD_AS_IS),
 	GROUP(workload, what_if, what_if),
 	GROUP(workload, rules, rules),

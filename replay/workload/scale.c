@@ -55,6 +55,17 @@ static void scale_transformer(struct workload_transformer *t, double factor)
 	t->vocabulary = scaled(t->vocabulary, side);
 }
 
+/* Objects and times are smaller: as many objects, the bytes of a second are the
+ * same. */
+static void scale_kvcache(struct workload_kvcache *k, double factor)
+{
+	k->bytes_per_token = scaled(k->bytes_per_token, factor);
+	k->duration_ns = scaled(k->duration_ns, factor);
+	scale_quantiles(&k->think_ns, factor);
+	k->memory_bytes = scaled(k->memory_bytes, factor);
+	k->capacity_bytes = scaled(k->capacity_bytes, factor);
+}
+
 void workload_scale(struct workload *w, double scale)
 {
 	struct workload_dataset *d = &w->dataset;
@@ -92,6 +103,7 @@ void workload_scale(struct workload *w, double scale)
 	}
 	scale_transformer(&w->checkpoint.transformer, scale * count);
 	w->checkpoint.pause_ns = scaled(w->checkpoint.pause_ns, scale * count);
+	scale_kvcache(&w->kvcache, scale * count);
 }
 
 int workload_scale_of(const char *text, double *scale, struct reel_error *err)

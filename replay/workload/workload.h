@@ -44,6 +44,7 @@ enum workload_format {
 };
 
 enum workload_compression { WORKLOAD_PLAIN, WORKLOAD_GZIP };
+#define WORKLOAD_LEVEL 6 /* of gzip, by default */
 
 /* @count columns of a row of @bytes each; those that are not read are skipped. */
 struct workload_column {
@@ -60,7 +61,7 @@ struct workload_dataset {
 	 * instead of drawn ones: the files are as long as the recorded ones. */
 	int64_t *series_bytes;
 	uint32_t series_bytes_n;
-	bool labels;	 /* a second array beside the samples, of npz and hdf5 */
+	bool labels; /* a second array beside the samples, of npz and hdf5 */
 	int64_t folders; /* files are dealt to them; 0: no folders */
 	char prefix[WORKLOAD_NAME];
 	int compression; /* enum workload_compression */
@@ -218,6 +219,37 @@ struct workload_checkpoint {
 	struct workload_transformer transformer;
 };
 
+/* Which of a key-value cache's requests are bounded. */
+enum workload_limit {
+	WORKLOAD_LIMIT_REQUESTS, /* whole ones */
+	WORKLOAD_LIMIT_WRITES,	 /* writes of objects; reads are not */
+};
+
+/*
+ * A key-value cache of an inference server, on storage: users ask, each turn of a
+ * conversation writes an object, and reads it and those of the turns before.
+ */
+struct workload_kvcache {
+	int64_t users;	     /* of a rank; 0: no such benchmark */
+	int64_t in_flight;   /* at most, of all users of a rank; 0: no limit */
+	int limit;	     /* enum workload_limit: of these */
+	int64_t duration_ns; /* of a trial */
+	int64_t trials;
+	int64_t bytes_per_token;
+	struct quantiles context_tokens;   /* of a turn: its object */
+	struct quantiles generated_tokens; /* of a turn */
+	struct quantiles think_ns;	   /* before a turn */
+	int64_t turns;			   /* of a conversation, at most */
+	double continue_share;	/* of the turns that another one follows */
+	int64_t prefill_tokens; /* a turn with as many only writes; 0: none */
+	int64_t decode_tokens;	/* one more read for so many; 0: one in all */
+	bool fsync;
+	bool drop_cache;	/* of an object, before it is read */
+	int64_t memory_bytes;	/* newest objects of a rank stay in memory */
+	int64_t capacity_bytes; /* of a rank on storage; 0: what is free */
+	int64_t seed;
+};
+
 enum workload_cache { WORKLOAD_AS_IS, WORKLOAD_COLD, WORKLOAD_WARM };
 
 /* Bars of a benchmark's rules, for --rules. */
@@ -254,6 +286,7 @@ struct workload {
 	struct workload_compute compute;
 	struct workload_synchronise synchronise;
 	struct workload_checkpoint checkpoint;
+	struct workload_kvcache kvcache;
 	int cache; /* enum workload_cache */
 	struct workload_what_if what_if;
 	struct workload_rules rules;

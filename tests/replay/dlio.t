@@ -88,14 +88,62 @@ workload:
   workflow: {train: False, checkpoint: True}
   checkpoint: {fsync: True, num_checkpoints_write: 10, num_checkpoints_read: 10, time_between_checkpoints: 5}
 Y
-check 'Llama 3 8B: 8,030,261,248 parameters' 'w import llama.yaml -o l.json 2>notes &&
-	[ "$(field l.json "[(f[\"owner\"], f[\"bytes\"] / (2, 12)[i]) for i, f in enumerate(d[\"checkpoint\"][\"files\"])]")" = \
-	"[('"'shard'"', 8030261248.0), ('"'shard'"', 8030261248.0)]" ]'
+check 'Llama 3 8B: the sizes and the parallelism' 'w import llama.yaml -o l.json 2>notes &&
+	[ "$(field l.json "(lambda t: (t[\"layers\"], t[\"hidden\"], t[\"key_value\"], t[\"feed_forward\"], t[\"vocabulary\"], t[\"parameter_bytes\"], t[\"optimizer_bytes\"],
+		t[\"zero\"], t[\"tensor\"], t[\"pipeline\"], d[\"checkpoint\"][\"files\"]))(d[\"checkpoint\"][\"transformer\"])")" = \
+	"(32, 4096, 1024, 14336, 128256, 2, 12, 3, 2, 4, [])" ]'
 check 'its times and ranks' '[ "$(field l.json "(d[\"ranks\"], d[\"epochs\"], d[\"checkpoint\"][\"writes\"], d[\"checkpoint\"][\"reads\"], d[\"checkpoint\"][\"pause_ns\"])")" = "(8, 0, 10, 10, 5000000000)" ]'
 check 'fsync is made, and DLIO does not make it' 'grep -q "fsync: DLIO never" notes &&
-	[ "$(field l.json "d[\"checkpoint\"][\"files\"][1][\"fsync\"]")" = True ]'
-check 'the exported groups of tensors are its bytes' 'w export l.json --as dlio -o l2.yaml && w import l2.yaml -o l2.json 2>/dev/null &&
-	[ "$(field l2.json "sum(f[\"bytes\"] * d[\"ranks\"] for f in d[\"checkpoint\"][\"files\"] if f[\"owner\"] == \"all\")")" = 112423657472 ]'
+	[ "$(field l.json "d[\"checkpoint\"][\"transformer\"][\"fsync\"]")" = True ]'
+check 'there and back' 'w export l.json --as dlio -o l2.yaml && w import l2.yaml -o l2.json 2>/dev/null &&
+	[ "$(field l2.json "d[\"checkpoint\"]")" = "$(field l.json "d[\"checkpoint\"]")" ] && grep -q "type: transformer" l2.yaml'
+cat >shards.yaml <<'Y'
+model: {name: s, type: transformer, num_layers: 4, optimization_groups: [1000, 500], parallelism: {tensor: 2}}
+workflow: {train: False, checkpoint: True}
+checkpoint: {num_checkpoints_write: 1}
+Y
+check 'a transformer by lists of tensors has no model_size_bytes' 'w import shards.yaml -o s.json 2>notes &&
+	[ "$(field s.json "[(f[\"owner\"], f[\"bytes\"]) for f in d[\"checkpoint\"][\"files\"]]")" = "[('"'all'"', 6000)]" ]'
+cat >shipped.py <<'PY'
+"""The models that DLIO ships, from their sizes, heads and parallelism: as in workloads/."""
+import json, subprocess, sys
+program, folder = sys.argv[1:]
+#        layers, hidden, feed forward, vocabulary, heads, key-value heads, tensor, pipeline, stage
+models = {"7b": (32, 4096, 11008, 32000, 32, 32, 1, 1, 1), "7b-zero3": (32, 4096, 11008, 32000, 32, 32, 1, 1, 3),
+          "8b-zero3": (32, 4096, 14336, 128256, 32, 8, 1, 1, 3), "70b": (80, 8192, 28672, 128256, 128, 8, 8, 4, 1),
+          "70b-zero3": (80, 8192, 28672, 128256, 128, 8, 8, 1, 3), "405b": (126, 16384, 53248, 128256, 128, 8, 8, 32, 1),
+          "1t": (128, 25872, 98304, 128256, 192, 32, 8, 64, 1)}
+def defaults(path):
+    return json.loads(subprocess.run([program, "workload", "set", path, "name=x"], check=True, capture_output=True).stdout)
+for name, (layers, hidden, ffn, vocabulary, heads, kv, tensor, pipeline, stage) in models.items():
+    with open("m.yaml", "w") as f:
+        f.write(f"""
+model:
+  name: llama_{name}
+  type: transformer
+  num_layers: {layers}
+  model_datatype: fp16
+  optimizer_datatype: fp32
+  parallelism:
+    tensor: {tensor}
+    pipeline: {pipeline}
+    zero_stage: {stage}
+  transformer:
+    vocab_size: {vocabulary}
+    hidden_size: {hidden}
+    ffn_hidden_size: {ffn}
+    num_attention_heads: {heads}
+    num_kv_heads: {kv}
+framework: pytorch
+workflow: {{generate_data: False, train: False, checkpoint: True}}
+checkpoint: {{fsync: True, time_between_checkpoints: 5, num_checkpoints_write: 10, num_checkpoints_read: 10}}
+""")
+    subprocess.run([program, "workload", "import", "m.yaml", "-o", "m.json"], check=True, capture_output=True)
+    is_, want = defaults("m.json"), defaults("%s/dlio-llama-%s.json" % (folder, name))
+    assert is_["checkpoint"] == want["checkpoint"], (name, is_["checkpoint"], want["checkpoint"])
+    assert max(is_["ranks"], 1) == want["ranks"] and is_["epochs"] == want["epochs"] == 0, name
+PY
+check 'the models that DLIO ships' 'python3 shipped.py "$IOREEL" "$TOP/workloads"'
 printf 'model: {name: m, model_size: 499153191}\nworkflow: {checkpoint: True}\ncheckpoint: {epochs_between_checkpoints: 2}\n' >m.yaml
 check 'a misspelt model_size is said, and used' 'w import m.yaml -o m.json 2>notes && grep -q "model.model_size: DLIO does not read" notes &&
 	[ "$(field m.json "d[\"checkpoint\"][\"files\"][0][\"bytes\"]")" = 499153191 ]'
@@ -204,6 +252,8 @@ J
 else
 	skip 'the job files of fio' 'no fio'
 fi
+check 'direct reads are whole blocks of 4 KiB' 'w set "$TOP/workloads/dlio-unet3d-h100.json" access.direct=true dataset.sample_bytes=5000 >o.json && w export o.json --as fio >o.fio &&
+	grep -q "^bs=8192$" o.fio && grep -q "^direct=1" o.fio'
 check 'a command line of IOR' 'w set "$TOP/workloads/dlio-unet3d-h100.json" access.api=mpiio access.collective=true ranks=4 access.transfer_bytes=1048576 >i.json
 	w export i.json --as ior | grep -Eq "^mpirun -n 4 ior -a MPIIO -c .*-t 1048576 -b [0-9]+ -s 6 -i 5 -z" '
 check 'its block is a whole number of transfers' 'b=$(w export i.json --as ior | sed -n "s/.* -b \([0-9]*\).*/\1/p"); [ $((b % 1048576)) = 0 ] && [ "$b" -gt 900000000 ]'

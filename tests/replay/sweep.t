@@ -86,6 +86,9 @@ check 'Ctrl-C: no run is left' '! grep -lz "^--json" /proc/[0-9]*/cmdline 2>/dev
 # --- ranks ----------------------------------------------------------------------
 mpi="mpirun --allow-run-as-root --oversubscribe"
 if [ -x "$O/ioreel-mpi" ] && $mpi -n 2 true 2>/dev/null; then
+	check 'sweep itself is no rank' '$mpi -n 2 "$IOREEL" sweep w.json --data ranks --set pipeline.batch=1,2 >o 2>err; [ $? = 2 ] &&
+		[ "$(grep -c "start sweep once, not on each rank: --launch" err)" = 1 ] && [ ! -e ranks ]'
+	check 'a single rank may' '$mpi -n 1 "$IOREEL" sweep w.json --data d --set pipeline.batch=1 --repeat 1 >o 2>err && grep -q "^1 " o'
 	check 'ranks of MPI' 's --set pipeline.batch=1 --repeat 1 --metric ranks --launch "$mpi -n 2" >o && grep -q "^1 .* 2  " o'
 else
 	skip 'ranks of MPI' 'no mpirun'

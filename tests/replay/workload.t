@@ -23,6 +23,8 @@ fault() {
 head='"schema": "ioreel-workload-1", "name": "t"'
 fault '10^12 files' "{$head, \"dataset\": {\"files\": 1000000000000}}" \
 	'dataset.files: 1000000000000 is more than 1000000000'
+fault 'a level without compression' "{$head, \"dataset\": {\"compression_level\": 9}}" \
+	'dataset.compression_level: dataset.compression is none'
 fault 'a negative size' "{$head, \"dataset\": {\"sample_bytes\": -5}}" \
 	'dataset.sample_bytes: -5 is less than 0'
 fault 'a name that leads out' "{$head, \"dataset\": {\"prefix\": \"../x\"}}" \
