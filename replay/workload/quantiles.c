@@ -59,6 +59,7 @@ static int by_value(const void *a, const void *b)
 int quantiles_of(struct quantiles *q, int64_t *value, size_t count, uint32_t n,
 		 struct reel_error *err)
 {
+	free(q->value);
 	memset(q, 0, sizeof(*q));
 	if (!count)
 		return 0;
