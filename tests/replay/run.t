@@ -39,8 +39,17 @@ for format in raw tfrecord npz; do
 done
 is 'one checksum for all formats, readers and ranks' "$(sort -u sums | wc -l)" 1
 
-check 'times add up to the wall time' '[ "$(field r.json "abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"]")" = True ]'
 "$IOREEL" run raw.json --data ds.raw --json >r.json
+check 'times add up to the wall time' '[ "$(field r.json "abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"]")" = True ]'
+if [ -x "$O/ioreel-mpi" ]; then
+	# The second rank has no batch and waits for none.
+	$mpi -n 2 "$O/ioreel-mpi" run raw.json --data ds.raw --json --set pipeline.batch=60 --set epochs=1 \
+		--set synchronise.kind=none --set compute.step_ns=400000000 >r2.json 2>err
+	is 'the wall time of ranks is that of the longest' \
+		"$(field r2.json '0.4 <= d["wall_s"] and d["time"]["compute_s"] < 0.3')" True
+else
+	skip 'the wall time of ranks is that of the longest' 'no ioreel-mpi'
+fi
 is 'bytes are counted at the calls' "$(field r.json 'd["read_bytes"]')" \
 	"$(($(cat ds.raw/train/* | wc -c) * 3))"
 check 'drop_last drops' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.batch=7 --set pipeline.drop_last=true >r.json
