@@ -98,7 +98,7 @@ done
 check 'a reader that is killed' '"$IOREEL" run raw.json --data ds.raw --set pipeline.readers=1 --set compute.step_ns=50000000 2>err & pid=$!
 	sleep 1; kill -KILL $(children $pid); wait $pid; [ $? = 1 ] && grep -q "a reader was killed" err'
 check 'Ctrl-C prints what was measured' '"$IOREEL" run raw.json --data ds.raw --json --set compute.step_ns=50000000 >r.json 2>err & pid=$!
-	sleep 1; kill -TERM $pid; wait $pid; [ "$(field r.json "d[\"complete\"]")" = False ] && [ "$(field r.json "d[\"steps\"] > 2")" = True ]'
+	sleep 1; kill -TERM $pid; wait $pid; [ $? = 143 ] && [ "$(field r.json "d[\"complete\"]")" = False ] && [ "$(field r.json "d[\"steps\"] > 2")" = True ]'
 
 # --- null storage -------------------------------------------------------------
 check 'null storage makes no call on data' 'strace -f -e trace=read,pread64,openat -o s.txt "$IOREEL" run raw.json --null >o &&
