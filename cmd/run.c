@@ -315,6 +315,8 @@ int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 			rc = comm_failed_elsewhere(&err)
 				     ? 1
 				     : reel_cli_fail(cmd, &err);
+		else if (stop_signal())
+			rc = 128 + stop_signal();
 	}
 	command_fini(&c);
 	return rc;

@@ -213,13 +213,19 @@ static int take_headers(struct image_reader *r, struct reel_error *err)
 static bool ends_image(const struct image_reader *r, size_t from, size_t n,
 		       bool *marked)
 {
-	for (size_t i = from; i < n; i++) {
-		uint8_t c = r->buf[i];
+	while (from < n) {
+		const uint8_t *next;
+		uint8_t c = r->buf[from];
 
 		if (*marked && c != 0 && c != MARKER &&
 		    (c < RESTART || c > RESTART + 7))
 			return true;
-		*marked = c == MARKER;
+		/* One byte of 256 begins a marker: pass the others at once. */
+		next = memchr(r->buf + from, MARKER, n - from);
+		*marked = next;
+		if (!next)
+			return false;
+		from = (size_t)(next - r->buf) + 1;
 	}
 	return false;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -31,6 +32,9 @@
 #include "schemas/ioreel.h"
 
 #define LOOK_NS 100000000 /* between two looks at a reader that is waited for */
+/* Waits begin as sched_yield() for about the time that a sleep and its wake-up by
+ * futex() take: twice the cost of the better choice at most. */
+#define YIELD_NS 20000
 
 /* A reader's part of the shared memory; the slots of its queue follow it. */
 struct shared {
@@ -215,8 +219,24 @@ static int worker_init(struct worker *w, const struct reader_plan *plan,
 
 /* --- the loop of a reader ------------------------------------------------- */
 
-static void wait_for(sem_t *s)
+/* A thread that only spun would keep the CPU from the one it waits for, when both
+ * share it. */
+static bool yield_for(sem_t *s)
 {
+	int64_t end = reel_now_ns() + YIELD_NS;
+
+	do {
+		if (!sem_trywait(s))
+			return true;
+		sched_yield();
+	} while (reel_now_ns() < end);
+	return false;
+}
+
+static void wait_for(sem_t *s, bool is_short)
+{
+	if (is_short && yield_for(s))
+		return;
 	while (sem_wait(s) && errno == EINTR)
 		;
 }
@@ -240,7 +260,7 @@ static bool run_epoch(struct worker *w)
 	while (!b.end) {
 		struct reel_error err = {0};
 
-		wait_for(&s->free);
+		wait_for(&s->free, true);
 		if (atomic_load(&s->abandon) || atomic_load(&s->quit)) {
 			b = (struct reader_batch){.end = true};
 		} else if (marked_batch(w, &b, &err)) {
@@ -265,7 +285,7 @@ static void *worker_main(void *arg)
 	if (w->io.log)
 		call_log_begin(w->io.log, is_process(w->plan));
 	for (;;) {
-		wait_for(&w->shared->go);
+		wait_for(&w->shared->go, false);
 		if (atomic_load(&w->shared->quit) || !run_epoch(w))
 			break;
 	}
@@ -386,6 +406,8 @@ void readers_epoch(struct readers *r, uint64_t epoch)
  * gone. */
 static int wait_filled(struct one *o, struct reel_error *err)
 {
+	if (yield_for(&o->shared->filled))
+		return 1;
 	for (;;) {
 		struct timespec until;
 		int64_t at;

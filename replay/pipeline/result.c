@@ -52,18 +52,18 @@ int run_result_reduce(struct run_result *r, const struct comm *comm,
 			  r->fetched_bytes,    r->time.storage_ns,
 			  r->time.decode_ns,   r->time.queue_ns,
 			  r->time.compute_ns,  r->time.barrier_ns,
-			  r->time.own_ns,      r->wall_ns};
+			  r->time.own_ns};
 	int64_t *t = sums + 3;
 
+	comm->allreduce(&r->wall_ns, 1, COMM_MAX);
 	comm->allreduce(&known, 1, COMM_MIN);
 	comm->allreduce(sums, sizeof(sums) / sizeof(sums[0]), COMM_SUM);
 	r->samples = (uint64_t)sums[0];
 	r->checkpoint_bytes = (uint64_t)sums[1];
 	r->fetched_bytes = known ? sums[2] : -1;
-	for (int i = 0; i < 7; i++)
+	for (int i = 0; i < 6; i++)
 		t[i] /= comm->size;
 	r->time = (struct run_times){t[0], t[1], t[2], t[3], t[4], t[5]};
-	r->wall_ns = t[6];
 	sum_io(&r->io, comm);
 	for (uint32_t i = 0; i < r->epochs_n; i++) {
 		struct run_epoch *e = &r->epochs[i];
@@ -219,8 +219,10 @@ int run_result_json(const struct workload *w, const struct run_result *r,
 
 /* --- text ----------------------------------------------------------------- */
 
-static void print_times(const struct run_times *t, int64_t wall_ns)
+static void print_times(const struct run_times *t)
 {
+	int64_t wall_ns = t->storage_ns + t->decode_ns + t->queue_ns +
+			  t->compute_ns + t->barrier_ns + t->own_ns;
 	const struct {
 		const char *name;
 		int64_t ns;
@@ -265,6 +267,6 @@ int run_result_print(const struct workload *w, const struct run_result *r,
 	       cache_share(r) > 0.5 ? ": this measured the memory, not the "
 				      "storage"
 				    : "");
-	print_times(&r->time, r->wall_ns);
+	print_times(&r->time);
 	return 0;
 }

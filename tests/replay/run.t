@@ -39,8 +39,17 @@ for format in raw tfrecord npz; do
 done
 is 'one checksum for all formats, readers and ranks' "$(sort -u sums | wc -l)" 1
 
-check 'times add up to the wall time' '[ "$(field r.json "abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"]")" = True ]'
 "$IOREEL" run raw.json --data ds.raw --json >r.json
+check 'times add up to the wall time' '[ "$(field r.json "abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"]")" = True ]'
+if [ -x "$O/ioreel-mpi" ]; then
+	# The second rank has no batch and waits for none.
+	$mpi -n 2 "$O/ioreel-mpi" run raw.json --data ds.raw --json --set pipeline.batch=60 --set epochs=1 \
+		--set synchronise.kind=none --set compute.step_ns=400000000 >r2.json 2>err
+	is 'the wall time of ranks is that of the longest' \
+		"$(field r2.json '0.4 <= d["wall_s"] and d["time"]["compute_s"] < 0.3')" True
+else
+	skip 'the wall time of ranks is that of the longest' 'no ioreel-mpi'
+fi
 is 'bytes are counted at the calls' "$(field r.json 'd["read_bytes"]')" \
 	"$(($(cat ds.raw/train/* | wc -c) * 3))"
 check 'drop_last drops' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.batch=7 --set pipeline.drop_last=true >r.json
@@ -89,12 +98,27 @@ done
 check 'a reader that is killed' '"$IOREEL" run raw.json --data ds.raw --set pipeline.readers=1 --set compute.step_ns=50000000 2>err & pid=$!
 	sleep 1; kill -KILL $(children $pid); wait $pid; [ $? = 1 ] && grep -q "a reader was killed" err'
 check 'Ctrl-C prints what was measured' '"$IOREEL" run raw.json --data ds.raw --json --set compute.step_ns=50000000 >r.json 2>err & pid=$!
-	sleep 1; kill -TERM $pid; wait $pid; [ "$(field r.json "d[\"complete\"]")" = False ] && [ "$(field r.json "d[\"steps\"] > 2")" = True ]'
+	sleep 1; kill -TERM $pid; wait $pid; [ $? = 143 ] && [ "$(field r.json "d[\"complete\"]")" = False ] && [ "$(field r.json "d[\"steps\"] > 2")" = True ]'
 
 # --- null storage -------------------------------------------------------------
 check 'null storage makes no call on data' 'strace -f -e trace=read,pread64,openat -o s.txt "$IOREEL" run raw.json --null >o &&
 	! grep -q sample_ s.txt' 
 check 'and as many samples' '"$IOREEL" run raw.json --null --json >r.json && [ "$(field r.json "d[\"samples\"]")" = 180 ]'
+
+cat >sleeps.py <<'PY'
+import json, resource, subprocess, sys
+least = 9
+for _ in range(6):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+    steps = json.loads(subprocess.check_output(sys.argv[1:]))["steps"]
+    least = min(least, (resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before) / steps)
+print(least)
+sys.exit(least >= 0.4)
+PY
+for unit in process thread; do
+	check "batches are handed over without a sleep for each, unit=$unit" 'python3 sleeps.py "$IOREEL" run -q raw.json --null --json \
+		--set pipeline.batch=1 --set pipeline.readers=1 --set pipeline.unit=$unit --set epochs=30'
+done
 
 # --- the calls of NumPy -------------------------------------------------------
 cat >load.py <<'PY'
