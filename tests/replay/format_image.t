@@ -41,25 +41,6 @@ for f in jpeg png; do
 	is "$f, 3 ranks: every sample" "$(field r.json '[e["samples"] for e in d["epochs"]]')" '[60, 60]'
 	field r.json 'd["epochs"][0]["checksum"]' >>sums
 done
-# The reader of PNG looks at the headers alone, that of JPEG for the end of the image.
-cat >own.py <<'PY'
-import json, subprocess, sys
-own = {"jpeg": [], "png": []}
-for _ in range(7):
-    for f in own:
-        d = json.loads(subprocess.check_output(
-            [sys.argv[1], "run", "-q", "--json", "--data", "ds.large." + f, "large.%s.json" % f]))
-        own[f].append(d["time"]["decode_s"] / d["samples"] * 1e6)
-least = {f: min(own[f]) for f in own}
-print("us a sample besides the calls:", least)
-sys.exit(least["jpeg"] > 15 * least["png"])
-PY
-for f in jpeg png; do
-	w set $f.json dataset.sample_bytes=150000 dataset.files=30 epochs=20 pipeline.batch=30 pipeline.readers=0 >large.$f.json
-	"$IOREEL" gen -q large.$f.json ds.large.$f
-done
-check 'the end of a JPEG image is found quickly' 'python3 own.py "$IOREEL"'
-
 is 'one checksum, that of raw' "$(sort -u sums | wc -l)" 1
 
 # --- faults -------------------------------------------------------------------

@@ -105,21 +105,6 @@ check 'null storage makes no call on data' 'strace -f -e trace=read,pread64,open
 	! grep -q sample_ s.txt' 
 check 'and as many samples' '"$IOREEL" run raw.json --null --json >r.json && [ "$(field r.json "d[\"samples\"]")" = 180 ]'
 
-cat >sleeps.py <<'PY'
-import json, resource, subprocess, sys
-least = 9
-for _ in range(6):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
-    steps = json.loads(subprocess.check_output(sys.argv[1:]))["steps"]
-    least = min(least, (resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before) / steps)
-print(least)
-sys.exit(least >= 0.4)
-PY
-for unit in process thread; do
-	check "batches are handed over without a sleep for each, unit=$unit" 'python3 sleeps.py "$IOREEL" run -q raw.json --null --json \
-		--set pipeline.batch=1 --set pipeline.readers=1 --set pipeline.unit=$unit --set epochs=30'
-done
-
 # --- the calls of NumPy -------------------------------------------------------
 cat >load.py <<'PY'
 import sys
