@@ -411,6 +411,17 @@ int reel_json_next_name(struct reel_json_stream *js, struct reel_json_token *t,
 	return read_name(js, t, err);
 }
 
+char *reel_json_peek(struct reel_json_stream *js, size_t *n)
+{
+	*n = js->n - js->at;
+	return js->buf + js->at;
+}
+
+void reel_json_use(struct reel_json_stream *js, size_t n)
+{
+	js->at += n;
+}
+
 /* Behind the string whose quote was read; nothing of it is kept. */
 static int skip_string(struct reel_json_stream *js, struct reel_error *err)
 {
