@@ -13,7 +13,7 @@
 #include "lib/error.h"
 #include "lib/source.h"
 
-#define BUFFER_FIRST (256u << 10)
+#define BUFFER_FIRST (512u << 10)
 #define TOKEN_MOST (16u << 20)
 #define DEPTH_MOST 512
 #define NAME_AHEAD 64u	 /* bytes behind a name that show its end */

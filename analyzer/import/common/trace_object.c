@@ -39,31 +39,24 @@ static char *skip_spaces(char *p, const char *end)
 	return p;
 }
 
-/* The bytes of @v that are @c, as the high bit of each; bits above the lowest one
- * may be wrong. */
-static uint64_t find_byte(uint64_t v, char c)
-{
-	const uint64_t ones = 0x0101010101010101u;
+typedef int8_t bytes16 __attribute__((vector_size(16)));
+typedef uint64_t words2 __attribute__((vector_size(16)));
 
-	v ^= ones * (uint8_t)c;
-	return (v - ones) & ~v & ones << 7;
-}
-
-/* The quote that ends the string at @p, eight bytes at a time; NULL: an escape
+/* The quote that ends the string at @p, sixteen bytes at a time; NULL: an escape
  * comes first, or the string is cut off. */
-static char *find_quote(char *p, const char *end)
+static inline char *find_quote(char *p, const char *end)
 {
-	uint64_t v, found;
+	for (; end - p >= (ptrdiff_t)sizeof(bytes16); p += sizeof(bytes16)) {
+		bytes16 v;
+		words2 found;
 
-	while (end - p >= (ptrdiff_t)sizeof(v)) {
 		memcpy(&v, p, sizeof(v));
-		found = find_byte(le64toh(v), '"') |
-			find_byte(le64toh(v), '\\');
-		if (found) {
-			p += __builtin_ctzll(found) / 8;
-			return *p == '"' ? p : NULL;
-		}
-		p += sizeof(v);
+		found = (words2)((v == '"') | (v == '\\'));
+		if (!(found[0] | found[1]))
+			continue;
+		p += found[0] ? __builtin_ctzll(le64toh(found[0])) / 8
+			      : 8 + __builtin_ctzll(le64toh(found[1])) / 8;
+		return *p == '"' ? p : NULL;
 	}
 	while (p < end && *p != '"' && *p != '\\')
 		p++;
