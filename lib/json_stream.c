@@ -13,7 +13,7 @@
 #include "lib/error.h"
 #include "lib/source.h"
 
-#define BUFFER_FIRST (256u << 10)
+#define BUFFER_FIRST (512u << 10)
 #define TOKEN_MOST (16u << 20)
 #define DEPTH_MOST 512
 #define NAME_AHEAD 64u	 /* bytes behind a name that show its end */
@@ -409,6 +409,17 @@ int reel_json_next_name(struct reel_json_stream *js, struct reel_json_token *t,
 	js->value_next = false;
 	t->type = REEL_JSON_STRING;
 	return read_name(js, t, err);
+}
+
+char *reel_json_peek(struct reel_json_stream *js, size_t *n)
+{
+	*n = js->n - js->at;
+	return js->buf + js->at;
+}
+
+void reel_json_use(struct reel_json_stream *js, size_t n)
+{
+	js->at += n;
 }
 
 /* Behind the string whose quote was read; nothing of it is kept. */

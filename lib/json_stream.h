@@ -54,6 +54,13 @@ int reel_json_next(struct reel_json_stream *js, struct reel_json_token *t,
  */
 int reel_json_next_name(struct reel_json_stream *js, struct reel_json_token *t,
 			struct reel_error *err);
+/*
+ * The bytes behind the last token that are in memory, @n of them, for a caller
+ * that parses simple values itself; it may change those that it uses. Borrowed
+ * until the next token. reel_json_use() moves on, past whole values only.
+ */
+char *reel_json_peek(struct reel_json_stream *js, size_t *n);
+void reel_json_use(struct reel_json_stream *js, size_t n);
 /* Skip what is left of the value that @t began. 0, or -1. */
 int reel_json_skip(struct reel_json_stream *js, const struct reel_json_token *t,
 		   struct reel_error *err);

@@ -149,12 +149,28 @@ static int64_t copy_some(struct reel_source *s, uint8_t *to, size_t n)
 	return (int64_t)n;
 }
 
+/* Read bytes into @to: no copy of s->in. Their number, 0 at the end, or -1. */
+static int64_t read_plain(struct reel_source *s, uint8_t *to, size_t n,
+			  struct reel_error *err)
+{
+	ssize_t got = read(s->fd, to, n);
+
+	if (got < 0)
+		return reel_fail_io(err, "read", s->path, errno);
+	s->in_offset += s->n + (size_t)got;
+	s->at = s->n = 0;
+	s->ended = !got;
+	return got;
+}
+
 /* Put up to @n bytes, not 0 before the end. Their number, or -1. */
 static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 			 struct reel_error *err)
 {
 	int64_t got = 0;
 
+	if (s->form == PLAIN && s->at == s->n && !s->ended && n >= IN_BYTES)
+		return read_plain(s, to, n, err);
 	while (!got) {
 		if (fill(s, err))
 			return -1;

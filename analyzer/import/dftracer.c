@@ -23,7 +23,9 @@
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/importer.h"
 #include "analyzer/import/common/run_name.h"
+#include "analyzer/import/common/seen_events.h"
 #include "analyzer/import/common/table.h"
+#include "analyzer/import/common/text_hash.h"
 #include "analyzer/import/common/trace_events.h"
 
 /* A hash and its name. */
@@ -53,7 +55,8 @@ struct import {
 	struct reel_writer *writer;
 	struct import_gather *gather;
 	struct dftracer_marks marks;
-	struct reel_intmap by_hash, by_event, by_position;
+	struct reel_intmap by_hash, by_position;
+	struct seen_events seen;
 	struct name *name;
 	uint32_t names, name_room;
 	struct position *position;
@@ -68,22 +71,9 @@ struct import {
 
 /* --- small tables --------------------------------------------------------- */
 
-static uint64_t hash_more(uint64_t h, const char *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 0x100000001b3u;
-	return (h ^ 0xff) * 0x100000001b3u;
-}
-#define HASH_FIRST 0xcbf29ce484222325u
-
 static uint64_t hash_text(uint64_t h, const struct trace_text *t)
 {
-	return hash_more(h, t->s, t->len);
-}
-
-static uint64_t hash_number(uint64_t h, int64_t n)
-{
-	return (h ^ (uint64_t)n) * 0x9e3779b97f4a7c15u;
+	return hash_bytes(h, t->s, t->len);
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -93,7 +83,7 @@ static struct name *find_name(struct import *im, char type,
 			      const struct trace_text *hash,
 			      struct reel_error *err)
 {
-	uint64_t key = hash_text(HASH_FIRST ^ (uint8_t)type, hash);
+	uint64_t key = hash_text(TEXT_HASH_FIRST ^ (uint8_t)type, hash);
 
 	for (;; key++) { /* two hashes may have one key */
 		uint32_t i = reel_intmap_get(&im->by_hash, key, err);
@@ -208,7 +198,8 @@ static uint32_t process_of(struct import *im, const struct trace_event *ev,
 	bool hashed;
 	const struct trace_text *host = host_of(ev, &hashed);
 	uint64_t key = hash_number(
-		host ? hash_text(HASH_FIRST ^ hashed, host) : 0, pid);
+		host ? hash_text(TEXT_HASH_FIRST ^ hashed, host) : 0,
+		(uint64_t)pid);
 	struct reel_writer_process *row;
 	uint32_t before = gather_processes(im->gather), id;
 
@@ -303,7 +294,8 @@ static struct position *find_position(struct import *im,
 				      struct reel_error *err)
 {
 	uint64_t key = hash_number(
-		hash_number(hash_number(HASH_FIRST, im->process), to->fd),
+		hash_number(hash_number(TEXT_HASH_FIRST, im->process),
+			    (uint64_t)to->fd),
 		to->file);
 	uint32_t i;
 	struct position *p;
@@ -373,7 +365,7 @@ static const struct known_call *find_call(struct import *im,
 					  enum reel_layer layer,
 					  struct reel_error *err)
 {
-	uint64_t hash = hash_text(HASH_FIRST ^ layer, name);
+	uint64_t hash = hash_text(TEXT_HASH_FIRST ^ layer, name);
 	struct known_call *k = &im->call[hash % CALLS_KNOWN];
 	const struct reel_call_info *info;
 
@@ -458,17 +450,20 @@ static int add_call(struct import *im, const struct trace_event *ev,
 static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
 		   struct reel_error *err)
 {
-	uint64_t key = hash_number(HASH_FIRST, im->process);
-	uint32_t before = im->by_event.used;
+	uint64_t series, content;
+	int64_t number;
 
 	if (!ev->id.len)
 		return 0;
-	key = hash_number(hash_number(key, tid), ev->ts_ns);
-	key = hash_number(key, ev->dur_ns);
-	key = hash_text(hash_text(key, &ev->id), &ev->name);
-	if (reel_intmap_get(&im->by_event, key, err) == REEL_NO_INDEX)
-		return -1;
-	return im->by_event.used == before;
+	if (!trace_text_int(&ev->id, &number))
+		number = (int64_t)hash_text(TEXT_HASH_FIRST, &ev->id);
+	series = hash_number(hash_number(TEXT_HASH_FIRST, im->process),
+			     (uint64_t)tid);
+	content = hash_number(hash_number(series, (uint64_t)ev->ts_ns),
+			      (uint64_t)ev->dur_ns);
+	content = hash_text(hash_text(content, &ev->id), &ev->name);
+	return seen_events_add(&im->seen, series, (uint64_t)number, content,
+			       err);
 }
 
 static int add_event(struct import *im, const struct trace_event *ev,
@@ -579,7 +574,7 @@ static void import_fini(struct import *im)
 	free(im->position);
 	dftracer_marks_fini(&im->marks);
 	reel_intmap_fini(&im->by_hash);
-	reel_intmap_fini(&im->by_event);
+	seen_events_fini(&im->seen);
 	reel_intmap_fini(&im->by_position);
 	gather_free(im->gather);
 }

@@ -122,6 +122,22 @@ check 'totals alone are refused' 'refused total.txt && grep -q "totals of darsha
 header 1 | sed /nprocs/d >noranks.txt
 check 'a header that is not complete' 'refused noranks.txt && grep -q "line 10" err'
 : >empty.txt
+cat >norecord.txt <<'EOF2'
+# darshan log version: 3.41
+# exe: a.out
+# uid: 1
+# jobid: 1
+# start_time: 1734633380
+# end_time: 1734633515
+# nprocs: 1
+# run time: 135.2759
+# mount entry:	/	overlay
+
+# no DXT module data available for this Darshan log.
+ X_POSIX       0  write        7               7               1      5.4024      5.4024   N/A
+EOF2
+import norecord.txt >out 2>&1
+check 'a segment without a record is no crash' '[ $? -le 1 ]'
 check 'an empty file' 'refused --as darshan-text empty.txt && grep -q empty.txt err'
 echo hello >foreign.txt
 check 'a foreign file' 'refused --as darshan-text foreign.txt && grep -q "line 1" err'

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/hash.h"
-
 #include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
@@ -14,6 +12,7 @@
 #include "lib/store/file_class.h"
 
 #include "analyzer/import/common/sorter.h"
+#include "analyzer/import/common/text_hash.h"
 
 #define SPAN_BYTES (2u << 20) /* in memory, of each of the two orders */
 
@@ -198,7 +197,7 @@ struct reel_writer_process *gather_process_row(struct import_gather *g,
 static uint32_t keep_text(struct import_gather *g, const char *text,
 			  struct reel_error *err)
 {
-	uint64_t key = reel_fnv1a(REEL_FNV_SEED, text, strlen(text));
+	uint64_t key = hash_bytes(TEXT_HASH_FIRST, text, strlen(text));
 
 	for (;; key++) { /* two texts may have one key */
 		uint32_t i = reel_intmap_get(&g->by_text, key, err);
@@ -272,7 +271,7 @@ uint32_t gather_host(struct import_gather *g, const char *name,
 uint32_t gather_file(struct import_gather *g, const char *path, size_t len,
 		     enum reel_kind kind, struct reel_error *err)
 {
-	uint64_t key = reel_fnv1a(REEL_FNV_SEED, path, len);
+	uint64_t key = hash_bytes(TEXT_HASH_FIRST, path, len);
 	struct gather_file *f;
 
 	for (;; key++) {
@@ -340,6 +339,19 @@ static void see_file(struct gather_file *f, const struct reel_event *ev)
 		f->size_bytes = end;
 }
 
+/* Unlike ONE_MORE(), without touching the memory of events to come. */
+static int widen_events(struct import_gather *g, struct reel_error *err)
+{
+	uint32_t room = g->event_room ? 2 * g->event_room : 1024;
+
+	if (room < g->event_room)
+		return reel_fail(err, REEL_E_MEMORY, "too many events");
+	if (reel_grow(&g->event, room, sizeof(*g->event), err))
+		return -1;
+	g->event_room = room;
+	return 0;
+}
+
 int gather_event(struct import_gather *g, const struct reel_event *ev,
 		 struct reel_error *err)
 {
@@ -347,7 +359,7 @@ int gather_event(struct import_gather *g, const struct reel_event *ev,
 	struct gather_thread *t = &g->thread[ev->thread - 1];
 	struct reel_event *to;
 
-	if (ONE_MORE(g->event, g->events, g->event_room, err))
+	if (g->events == g->event_room && widen_events(g, err))
 		return -1;
 	to = &g->event[g->events++];
 	*to = *ev;

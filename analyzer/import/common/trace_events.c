@@ -11,6 +11,8 @@
 #include "lib/json_stream.h"
 #include "lib/source.h"
 
+#include "analyzer/import/common/trace_object.h"
+
 #define VALUES_MOST 256
 #define VALUE_BYTES_MOST 4096
 
@@ -126,8 +128,8 @@ static int read_args(struct trace_events *t, struct trace_event *ev,
 static bool read_time(struct trace_events *t,
 		      const struct reel_json_token *token, int64_t *ns)
 {
-	bool ok = is_scalar(token) && reel_json_decimal(token, 3, ns) &&
-		  *ns > -(INT64_MAX / 4) && *ns < INT64_MAX / 4;
+	bool ok = is_scalar(token) &&
+		  trace_object_time(token->text, token->len, ns);
 
 	t->bad += !ok;
 	return ok;
@@ -279,6 +281,17 @@ void trace_events_without_args(struct trace_events *t)
 	t->without_args = true;
 }
 
+/* Parse the next event in place: most are whole in memory and simple. */
+static bool parse_event(struct trace_events *t, struct trace_event *ev)
+{
+	size_t n;
+	char *p = reel_json_peek(t->js, &n);
+
+	n = trace_object_parse(p, n, !t->without_args, ev, &t->bad);
+	reel_json_use(t->js, n);
+	return n;
+}
+
 int trace_events_next(struct trace_events *t, struct trace_event *ev,
 		      struct reel_error *err)
 {
@@ -292,6 +305,8 @@ int trace_events_next(struct trace_events *t, struct trace_event *ev,
 				return rc;
 			t->in_array = true;
 		}
+		if (parse_event(t, ev))
+			return 1;
 		if (reel_json_next(t->js, &token, err))
 			return -1;
 		switch (token.type) {
@@ -325,23 +340,11 @@ uint64_t trace_events_bad(const struct trace_events *t)
 	return t->bad;
 }
 
-const struct trace_text *trace_event_arg(const struct trace_event *ev,
-					 const char *key)
-{
-	size_t n = strlen(key);
-
-	for (unsigned int i = 0; i < ev->args; i++)
-		if (ev->arg[i].key.len == n &&
-		    !memcmp(ev->arg[i].key.s, key, n))
-			return &ev->arg[i].value;
-	return NULL;
-}
-
-bool trace_text_int(const struct trace_text *text, int64_t *out)
+bool trace_text_parse(const struct trace_text *text, int64_t *out)
 {
 	char *end;
 
-	if (!text || !text->len)
+	if (!text->len)
 		return false;
 	errno = 0;
 	*out = strtoll(text->s, &end, 10);

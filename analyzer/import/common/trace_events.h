@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct reel_error;
 struct trace_events;
@@ -60,9 +61,39 @@ const char *trace_events_value(const struct trace_events *t, const char *key);
 /* Events whose ts or dur could not be read. */
 uint64_t trace_events_bad(const struct trace_events *t);
 
-/* The argument @key, NULL: none. Its value as an integer; false: it is none. */
-const struct trace_text *trace_event_arg(const struct trace_event *ev,
-					 const char *key);
-bool trace_text_int(const struct trace_text *text, int64_t *out);
+/* The argument @key, NULL: none. Inline: @key is mostly a literal, whose length and
+ * comparison are then instructions. */
+static inline const struct trace_text *
+trace_event_arg(const struct trace_event *ev, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (unsigned int i = 0; i < ev->args; i++)
+		if (ev->arg[i].key.len == n &&
+		    !memcmp(ev->arg[i].key.s, key, n))
+			return &ev->arg[i].value;
+	return NULL;
+}
+
+/* The slow path of trace_text_int(): signs, spaces, an overflow. */
+bool trace_text_parse(const struct trace_text *text, int64_t *out);
+
+/* The text as an integer; false: it is none, or absent. */
+static inline bool trace_text_int(const struct trace_text *text, int64_t *out)
+{
+	int64_t v = 0;
+	size_t i = 0;
+
+	if (!text)
+		return false;
+	if (!text->len || text->len > 18)
+		return trace_text_parse(text, out);
+	while (i < text->len && text->s[i] >= '0' && text->s[i] <= '9')
+		v = 10 * v + (text->s[i++] - '0');
+	if (i < text->len)
+		return trace_text_parse(text, out);
+	*out = v;
+	return true;
+}
 
 #endif

@@ -398,6 +398,8 @@ static int read_segment(struct import *im, const char *line, unsigned module,
 		if (begin_record(im, err))
 			return -1;
 	}
+	if (!im->rows.process) /* no record has begun */
+		return not_understood(im);
 	im->segments++;
 	return darshan_rows_segment(&im->rows, &s, err);
 }

@@ -331,7 +331,8 @@ static int put_span(struct import *im, const struct span *s, int64_t base_ns,
 
 static int64_t step_number(const char *name)
 {
-	struct trace_text number = {name + strlen("ProfilerStep#"), 1};
+	const char *digits = name + strlen("ProfilerStep#");
+	struct trace_text number = {digits, strlen(digits)};
 	int64_t n;
 
 	return trace_text_int(&number, &n) && n >= 0 ? n : -1;

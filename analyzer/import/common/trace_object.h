@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* An event of Chrome's JSON that is whole in memory, parsed in place. */
+#ifndef ANALYZER_IMPORT_TRACE_OBJECT_H
+#define ANALYZER_IMPORT_TRACE_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace_event;
+
+/*
+ * Parse the event that begins in the @n bytes at @p, after spaces and commas,
+ * into @ev, whose texts point into @p and are ended there by NULs. @args: keep
+ * its arguments. @bad: grows by the times that are none.
+ *
+ * Returns the bytes used, or 0, with nothing changed but @ev, when the event is
+ * cut off or not simple (escapes, damage, a key without quotes): the caller
+ * reads it token by token.
+ */
+size_t trace_object_parse(char *p, size_t n, bool args, struct trace_event *ev,
+			  uint64_t *bad);
+
+/* A time in us, as a number is written, to ns. False: it is none. */
+bool trace_object_time(const char *text, size_t len, int64_t *ns);
+
+#endif
