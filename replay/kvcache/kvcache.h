@@ -34,7 +34,7 @@ struct kvcache_trial {
 	int64_t in_flight; /* at most, of a rank */
 	struct kvcache_counts n;
 	struct latency request, read, write, sync;
-	/* Of the rank where it is the longest, ns; NaN: none. */
+	/* The longest of all ranks, in ns; NaN: none. */
 	double read_p95_ns, write_p95_ns, sync_p95_ns;
 };
 
@@ -56,7 +56,7 @@ void kvcache_result_fini(struct kvcache_result *result);
 /* Over all ranks. Collective. */
 void kvcache_reduce(struct kvcache_result *result, const struct comm *comm);
 
-/* Of the trials: their mean, and the range of it over the mean. */
+/* The mean of the trials, and their range over the mean. */
 struct kvcache_score {
 	double mean, spread;
 };

@@ -100,7 +100,7 @@ static int remove_folders(struct running *r, struct reel_error *err)
 	return 0;
 }
 
-/* Of this rank. */
+/* Bytes on storage that this rank may fill. */
 static int capacity(const struct running *r, int64_t *bytes,
 		    struct reel_error *err)
 {

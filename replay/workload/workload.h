@@ -182,7 +182,7 @@ struct workload_checkpoint_file {
 	 * instead of drawn ones. */
 	int64_t *series_bytes;
 	uint32_t series_bytes_n;
-	/* Of torch: the name within the zip file (empty: that of the file), and the
+	/* With torch: the name within the zip file (empty: that of the file), and the
 	 * least bytes of two of its parts. */
 	char archive[WORKLOAD_NAME];
 	int64_t pickle_bytes, directory_bytes;
