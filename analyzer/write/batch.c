@@ -16,7 +16,8 @@
 
 #include "analyzer/write/internal.h"
 
-#define FEED 64 /* events that go to a metric at a time: fit a cache */
+#define PRODUCER 0 /* its number in the pool */
+#define FEED 64	   /* events that go to a metric at a time: fit a cache */
 
 static struct writer_batch *batch_at(struct reel_writer *w, uint64_t i)
 {
@@ -25,17 +26,77 @@ static struct writer_batch *batch_at(struct reel_writer *w, uint64_t i)
 
 /* --- a stage -------------------------------------------------------------- */
 
-static int feed(struct writer_stage *s, const struct writer_batch *b,
-		uint32_t from, uint32_t to, struct reel_error *err)
+static int store_span(struct writer_stage *s, const struct writer_batch *b,
+		      const struct writer_item *it, struct reel_error *err)
+{
+	struct reel_span_event sp = it->span;
+
+	sp.name = b->text + it->text[0];
+	return writer_span_keep(s->w, &sp, it->closed, err);
+}
+
+static int store_item(struct writer_stage *s, const struct writer_batch *b,
+		      const struct writer_item *it, struct reel_error *err)
+{
+	const char *const text[] = {b->text + it->text[0],
+				    b->text + it->text[1]};
+
+	switch (it->what) {
+	case ITEM_SPAN:
+		return store_span(s, b, it, err);
+	case ITEM_BEGIN:
+		return writer_thread_begin(s->w, it->id[0], err);
+	case ITEM_END:
+		return writer_thread_end(s->w, it->id[0], s->thread, err);
+	case ITEM_OPEN:
+		return writer_open_keep(s->w, &it->open, s->thread, err);
+	case ITEM_NOTE:
+		return writer_put_texts(s->w, INSERT_NOTE, it->id, text,
+					s->thread, err);
+	case ITEM_SITE:
+		return writer_put_texts(s->w, INSERT_SITE, it->id, text,
+					s->thread, err);
+	case ITEM_APART:
+		return writer_block_add(s->w, &b->ev[it->at].raw, s->thread,
+					err);
+	default:
+		return 0;
+	}
+}
+
+static int store_events(struct writer_stage *s, const struct writer_batch *b,
+			uint32_t from, uint32_t to, struct reel_error *err)
+{
+	for (; from < to && !s->w->counts_only; from++)
+		if (writer_block_add(s->w, &b->ev[from].raw, s->thread, err))
+			return -1;
+	return 0;
+}
+
+/* Events and items to the store, in their order. */
+static int store_batch(struct writer_stage *s, const struct writer_batch *b,
+		       struct reel_error *err)
+{
+	uint32_t from = 0;
+
+	for (uint32_t i = 0; i < b->items; i++) {
+		const struct writer_item *it = &b->item[i];
+
+		if (store_events(s, b, from, it->at, err) ||
+		    store_item(s, b, it, err))
+			return -1;
+		from = it->at + (it->what == ITEM_APART);
+	}
+	return store_events(s, b, from, b->n, err);
+}
+
+static int feed_events(struct writer_stage *s, const struct writer_batch *b,
+		       uint32_t from, uint32_t to, struct reel_error *err)
 {
 	struct reel_writer *w = s->w;
-	bool stored = s->blocks && !w->counts_only;
 
 	for (uint32_t n; from < to; from += n) {
 		n = to - from < FEED ? to - from : FEED;
-		for (uint32_t i = from; stored && i < from + n; i++)
-			if (writer_block_add(w, &b->ev[i].raw, s->thread, err))
-				return -1;
 		for (int i = s->from; i < s->to; i++)
 			if (w->metric[i] &&
 			    reel_metrics[i]->feed(w->metric[i], &b->ev[from], n,
@@ -51,8 +112,6 @@ static int feed_span(struct writer_stage *s, const struct writer_batch *b,
 	struct reel_span_event sp = it->span;
 
 	sp.name = b->text + it->text[0];
-	if (s->blocks && writer_span_keep(s->w, &sp, it->closed, err))
-		return -1;
 	for (int i = s->from; i < s->to; i++)
 		if (s->w->metric[i] && reel_metrics[i]->span &&
 		    reel_metrics[i]->span(s->w->metric[i], &sp, err))
@@ -60,37 +119,8 @@ static int feed_span(struct writer_stage *s, const struct writer_batch *b,
 	return 0;
 }
 
-static int feed_item(struct writer_stage *s, const struct writer_batch *b,
-		     const struct writer_item *it, struct reel_error *err)
-{
-	const char *const text[] = {b->text + it->text[0],
-				    b->text + it->text[1]};
-
-	if (it->what == ITEM_SPAN)
-		return feed_span(s, b, it, err);
-	if (!s->blocks)
-		return 0;
-	switch (it->what) {
-	case ITEM_APART:
-		return writer_block_add(s->w, &b->ev[it->at].raw, s->thread,
-					err);
-	case ITEM_BEGIN:
-		return writer_thread_begin(s->w, it->id[0], err);
-	case ITEM_END:
-		return writer_thread_end(s->w, it->id[0], s->thread, err);
-	case ITEM_OPEN:
-		return writer_open_keep(s->w, &it->open, s->thread, err);
-	case ITEM_NOTE:
-		return writer_put_texts(s->w, INSERT_NOTE, it->id, text,
-					s->thread, err);
-	case ITEM_SITE:
-		return writer_put_texts(s->w, INSERT_SITE, it->id, text,
-					s->thread, err);
-	default:
-		return 0;
-	}
-}
-
+/* Events and spans to the metrics. Other items do not cut the events: a file is
+ * closed every few events, and calls of all metrics for so few are slow. */
 static int feed_batch(struct writer_stage *s, const struct writer_batch *b,
 		      struct reel_error *err)
 {
@@ -99,11 +129,22 @@ static int feed_batch(struct writer_stage *s, const struct writer_batch *b,
 	for (uint32_t i = 0; i < b->items; i++) {
 		const struct writer_item *it = &b->item[i];
 
-		if (feed(s, b, from, it->at, err) || feed_item(s, b, it, err))
+		if (it->what != ITEM_SPAN && it->what != ITEM_APART)
+			continue;
+		if (feed_events(s, b, from, it->at, err) ||
+		    (it->what == ITEM_SPAN && feed_span(s, b, it, err)))
 			return -1;
 		from = it->at + (it->what == ITEM_APART);
 	}
-	return feed(s, b, from, b->n, err);
+	return feed_events(s, b, from, b->n, err);
+}
+
+static int pass_batch(struct writer_stage *s, const struct writer_batch *b,
+		      struct reel_error *err)
+{
+	if (s->blocks && store_batch(s, b, err))
+		return -1;
+	return feed_batch(s, b, err);
 }
 
 /* The batches that wait for the stage. */
@@ -123,12 +164,14 @@ static void run_stage(struct reel_task *task, int thread)
 		}
 		s->thread = thread;
 		reel_pool_unlock(w->pool);
-		feed_batch(s, b, &err);
+		pass_batch(s, b, &err);
 		reel_pool_lock(w->pool);
 		if (err.code)
 			writer_fail(w, &err);
 		s->done++;
-		if (s->done + w->ring_room == w->made || s->done == w->made)
+		/* A full ring is half empty: the producer wakes for many
+		 * batches, not for each. */
+		if (s->done + w->ring_room / 2 == w->made || s->done == w->made)
 			reel_pool_wake(w->pool);
 	}
 	s->running = false;
@@ -164,7 +207,7 @@ static int submit(struct reel_writer *w, struct reel_error *err)
 	int rc;
 
 	if (!w->pool) {
-		rc = feed_batch(&w->stage[0], w->batch, err);
+		rc = pass_batch(&w->stage[0], w->batch, err);
 		begin_batch(w->batch);
 		return rc;
 	}
@@ -178,7 +221,7 @@ static int submit(struct reel_writer *w, struct reel_error *err)
 		s->running = true;
 	}
 	while (ring_is_full(w) && !w->failure.code)
-		reel_pool_help(w->pool, 0, false);
+		reel_pool_help(w->pool, PRODUCER, false);
 	rc = writer_failed(w, err);
 	reel_pool_unlock(w->pool);
 	w->batch = batch_at(w, w->made);
@@ -240,7 +283,7 @@ int reel_writer_settle(struct reel_writer *w, struct reel_error *err)
 		return rc;
 	reel_pool_lock(w->pool);
 	while (!is_settled(w) && !w->failure.code)
-		reel_pool_help(w->pool, 0, false);
+		reel_pool_help(w->pool, PRODUCER, false);
 	rc = writer_failed(w, err);
 	reel_pool_unlock(w->pool);
 	return rc;

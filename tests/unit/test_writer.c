@@ -26,9 +26,10 @@ static int64_t value_of(const char *sql)
 #define IS(sql, want) ok(value_of(sql) == (want), "%s", sql)
 #define IS_NULL(sql) IS(sql, INT64_MIN)
 
-/* A read or write of thread @thread that ends at @end_ns. */
-static void add_event(uint32_t thread, enum reel_call call, int64_t end_ns,
-		      int64_t offset, int64_t bytes)
+/* A read or write of thread @thread that ends at @end_ns; @apart: of a
+ * launcher. */
+static void add_event_as(bool apart, uint32_t thread, enum reel_call call,
+			 int64_t end_ns, int64_t offset, int64_t bytes)
 {
 	const struct reel_call_info *info = reel_call_info(call);
 	struct reel_event ev = {
@@ -51,8 +52,15 @@ static void add_event(uint32_t thread, enum reel_call call, int64_t end_ns,
 		.pos = REEL_NO_OFFSET,
 	};
 
-	if (reel_writer_event(w, &ev, &err))
+	if (apart ? reel_writer_launcher_event(w, &ev, &err)
+		  : reel_writer_event(w, &ev, &err))
 		ok(false, "an event: %s", err.text);
+}
+
+static void add_event(uint32_t thread, enum reel_call call, int64_t end_ns,
+		      int64_t offset, int64_t bytes)
+{
+	add_event_as(false, thread, call, end_ns, offset, bytes);
 }
 
 static void add_span(uint32_t id, uint32_t parent, int64_t start_ns)
@@ -126,10 +134,22 @@ static int put_rows(void)
 		       : 0;
 }
 
-static int write_store(bool counts_only)
+/* Events of all kinds between notes, more than a batch holds. */
+static void add_mixture(uint32_t pairs)
 {
-	const struct reel_writer_options options = {.counts_only = counts_only,
-						    .small = true};
+	for (uint32_t i = 0; i < pairs; i++) {
+		add_event(1 + i % 2, REEL_CALL_PREAD, 400 + i, i, 1);
+		if (reel_writer_note(w, 1, 1, "between", "events", &err))
+			ok(false, "a note: %s", err.text);
+		add_event_as(true, 1 + i % 2, REEL_CALL_PREAD, 400 + i, i, 1);
+	}
+}
+
+/* @pairs: as above, 0: none. */
+static int write_store(bool counts_only, uint32_t pairs, int threads)
+{
+	const struct reel_writer_options options = {
+		.counts_only = counts_only, .small = true, .threads = threads};
 	const struct reel_writer_run run = {
 		.name = "job",
 		.command = "",
@@ -150,7 +170,9 @@ static int write_store(bool counts_only)
 	add_span(1, 0, 310);
 	add_span(3, 1, 320);
 	add_span(4, 2, 330); /* span 2 never comes */
-	rc = put_rows() || reel_writer_finish(w, &run, &err) ||
+	add_mixture(pairs);
+	rc = reel_writer_settle(w, &err) || put_rows() ||
+			     reel_writer_finish(w, &run, &err) ||
 			     reel_store_finish(st, &err)
 		     ? -1
 		     : 0;
@@ -160,7 +182,7 @@ static int write_store(bool counts_only)
 
 static void test_unknown_values(void)
 {
-	ok(!write_store(false), "a store: %s", err.text);
+	ok(!write_store(false, 0, 1), "a store: %s", err.text);
 	IS("SELECT count(*) FROM event", 3);
 	IS("SELECT count(*) FROM event WHERE offset IS NULL", 2);
 	IS_NULL("SELECT rank FROM process");
@@ -201,10 +223,28 @@ static void test_metrics(void)
 
 static void test_counts_only(void)
 {
-	ok(!write_store(true), "counts only: %s", err.text);
+	ok(!write_store(true, 0, 1), "counts only: %s", err.text);
 	IS("SELECT count(*) FROM event_block", 0);
 	IS("SELECT count(*) FROM span_block", 0);
 	IS("SELECT events FROM v_summary", 3);
+	reel_store_close(st);
+}
+
+/* Events of a launcher are in the blocks and in no metric, wherever they come
+ * and whatever comes between; counts keep them, too. */
+static void test_launcher_events(int threads)
+{
+	ok(!write_store(false, 1000, threads), "%d threads: %s", threads,
+	   err.text);
+	IS("SELECT sum(events) FROM event_block", 2003);
+	IS("SELECT sum(calls) FROM rollup", 1003);
+	IS("SELECT read_bytes FROM v_summary", 9192);
+	IS("SELECT max(max_end_ns) FROM event_block", 1399);
+	reel_store_close(st);
+	ok(!write_store(true, 1000, threads), "%d threads, counts only: %s",
+	   threads, err.text);
+	IS("SELECT sum(events) FROM event_block", 1000);
+	IS("SELECT sum(calls) FROM rollup", 1003);
 	reel_store_close(st);
 }
 
@@ -213,5 +253,7 @@ int main(void)
 	test_unknown_values();
 	test_metrics();
 	test_counts_only();
+	test_launcher_events(1);
+	test_launcher_events(2);
 	return done();
 }
