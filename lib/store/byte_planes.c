@@ -457,9 +457,11 @@ int reel_byte_planes_get(struct reel_codec *k, const struct reel_byte_planes *d,
 	const uint8_t *data = d->data + d->column[column].at, *plane[8];
 	int planes = d->column[column].planes;
 
-	if (!planes)
+	if (planes < 1) {
 		for (uint32_t i = 0; i < d->n; i++)
 			out[i] = d->column[column].constant;
+		return 0;
+	}
 	for (int p = 0; p < planes; p++) {
 		uint64_t word = d->column[column].plane[p];
 
@@ -468,8 +470,7 @@ int reel_byte_planes_get(struct reel_codec *k, const struct reel_byte_planes *d,
 			return -1;
 		data += word >> 1;
 	}
-	if (planes)
-		join_planes(out, plane, planes, d->n);
+	join_planes(out, plane, planes, d->n);
 	return 0;
 }
 

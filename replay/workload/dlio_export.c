@@ -278,6 +278,8 @@ static void put_transformer(struct writing *to)
 	if (!t->layers)
 		return;
 	width = common_divisor(t->hidden, kv);
+	if (width < 1) /* a hidden size of 0 */
+		width = 1;
 	line(to, "  type: transformer");
 	line(to, "  num_layers: %" PRId64, t->layers);
 	line(to,
