@@ -4,7 +4,8 @@
  * arrays, which takes 256 KiB at once. zipfile reads as many compressed bytes as it is
  * asked for bytes, less those that it has left over, and 4 KiB at least.
  *
- * NumPy before 2.3 opens a member twice: for its first bytes, then to read it.
+ * NumPy before 2.3 opens a member twice: for its first bytes, then to read it. Python
+ * before 3.13 reads on to the end of the archive where it looks for the directory.
  *
  * Source: CPython 3.11's zipfile; strace of NumPy 1.24, 2.4 and CPython 3.11.
  */
@@ -184,11 +185,14 @@ static int zip_array(struct zip_member *z, uint8_t *to, uint64_t n,
 static int zip_directory(struct python_file *f, uint64_t at, uint64_t bytes,
 			 struct reel_error *err)
 {
+	bool all = f->io->access->read_end;
 	uint8_t end[PYTHON_BUFFER];
 
 	if (python_seek(f, 0, SEEK_END, err) || python_tell(f, err) ||
-	    python_seek(f, -NPZ_END, SEEK_END, err) || python_tell(f, err) ||
-	    python_read_rest(f, end, sizeof(end), err) ||
+	    python_seek(f, -NPZ_END, SEEK_END, err) ||
+	    (all && (python_tell(f, err) ||
+		     python_read_rest(f, end, sizeof(end), err))) ||
+	    (!all && python_read(f, end, NPZ_END, err) < 0) ||
 	    python_seek(f, -NPZ_END - NPZ_LOCATOR, SEEK_END, err) ||
 	    python_read(f, end, NPZ_LOCATOR, err) < 0 ||
 	    python_seek(f, (int64_t)at, SEEK_SET, err))

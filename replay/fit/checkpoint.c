@@ -301,7 +301,7 @@ static int fit_tensors(struct fit *f, const struct group *g, uint32_t i,
 	memcpy(file->archive, g->archive, sizeof(file->archive));
 	file->pickle_bytes = form.pickle_bytes;
 	file->directory_bytes = form.directory_bytes;
-	file->bare = form.bare;
+	file->release = form.release;
 	file->bytes = 0;
 	for (int64_t k = 0; k < tensors; k++)
 		file->bytes += tensor[k];

@@ -288,7 +288,9 @@ int fit_samples(struct fit *f)
 	if (samples_of_files(f) || fit_chain(f))
 		return -1;
 	/* A chain has all reads of a file in it. */
-	if (f->w->access.chain_n)
+	if (f->w->access.chain_n) {
 		f->w->access.member_opens = 1;
+		f->w->access.read_end = true;
+	}
 	return 0;
 }

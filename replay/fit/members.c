@@ -14,6 +14,22 @@
 #define BUFFER 4096
 #define DIRECTORY 512
 
+/* A read of nothing finds the end of the archive, in each visit or in none. */
+static int read_end(struct fit *f, int64_t opens)
+{
+	int64_t ends;
+
+	if (fit_ask(f,
+		    "SELECT count(*) FROM v_event WHERE class = 'data' AND "
+		    "call_group = 'read' AND bytes = 0 AND path LIKE '%.npz'",
+		    0, &ends))
+		return -1;
+	f->w->access.read_end = !opens || 2 * ends > opens;
+	return fit_reason(f, "access.read_end", opens ? 0.9 : 0,
+			  "%lld reads of nothing in %lld visits of archives",
+			  (long long)ends, (long long)opens);
+}
+
 /* A read at the begin of the archive looks for its kind, and one more follows for
  * each time that its first member is opened; other members have no such read, and
  * their first buffers are read again. */
@@ -37,6 +53,8 @@ static int member_opens(struct fit *f)
 		    "FROM v_event WHERE class = 'data' AND call_group = 'read' "
 		    "AND offset = 0 AND bytes > 0 AND path LIKE '%.npz')",
 		    0, &opens))
+		return -1;
+	if (read_end(f, opens))
 		return -1;
 	f->w->access.member_opens =
 		2 * reads > 5 * opens || 2 * again > opens ? 2 : 1;

@@ -35,7 +35,7 @@ struct torch_form {
 	const char *archive; /* the name in it; NULL or "": that of the file */
 	/* At least so many; they are padded. */
 	int64_t pickle_bytes, directory_bytes;
-	bool bare; /* no records of the format and its version but "version" */
+	int release; /* enum workload_torch */
 };
 
 /* torch.save() to @path, and torch.load(). */

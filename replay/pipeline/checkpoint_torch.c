@@ -19,6 +19,7 @@
 #include "replay/pipeline/checkpoint_layout.h"
 #include "replay/pipeline/checkpoint_pickle.h"
 #include "replay/pipeline/stop.h"
+#include "replay/workload/workload.h"
 
 #define STREAM_BUFFER 8191
 #define STREAM_DIRECT 1024
@@ -290,11 +291,12 @@ static int put_head(struct torch_out *o, const int64_t *bytes, int64_t n)
 	if (!rc)
 		rc = put_record(o, "data.pkl", reel_buf_text(&p), p.len,
 				&o->map.pickle);
-	if (!rc && !o->form->bare)
+	if (!rc && o->form->release == WORKLOAD_TORCH_2_7)
 		rc = put_record(o, ".format_version", "1", 1,
 				&o->map.format_version) ||
-		     put_record(o, ".storage_alignment", "64", 2, NULL) ||
-		     put_record(o, "byteorder", "little", 6, NULL);
+		     put_record(o, ".storage_alignment", "64", 2, NULL);
+	if (!rc && o->form->release != WORKLOAD_TORCH_1_6)
+		rc = put_record(o, "byteorder", "little", 6, NULL);
 	reel_buf_fini(&p);
 	return rc ? -1 : 0;
 }
@@ -306,7 +308,7 @@ static int put_last_records(struct torch_out *o, int64_t n)
 	snprintf(id, sizeof(id), "%040llu",
 		 (unsigned long long)n * 2654435761u);
 	return put_record(o, "version", "3\n", 2, &o->map.version) ||
-			       (!o->form->bare &&
+			       (o->form->release != WORKLOAD_TORCH_1_6 &&
 				put_record(o, ".data/serialization_id", id,
 					   ID_DIGITS, &o->map.serialization_id))
 		       ? -1
@@ -446,10 +448,11 @@ int64_t torch_tensors_of(struct torch_form *form, const int64_t *write,
 	int rc = -1;
 
 	*tensor = reel_alloc((size_t)n + 1, sizeof(**tensor), err);
-	for (int bare = 0; *tensor && bare < 2; bare++) {
+	for (int i = WORKLOAD_TORCH_2_7; *tensor && i <= WORKLOAD_TORCH_1_6;
+	     i++) {
 		struct torch_out o = {.form = form, .dry = true, .err = err};
 
-		form->bare = bare;
+		form->release = i;
 		form->pickle_bytes = form->directory_bytes = 0;
 		set_archive(&o.map, form, "");
 		rc = undo_writes(&o, form, write, n, *tensor, &tensors);
@@ -557,14 +560,15 @@ static int take_directory(struct torch_in *in, const struct torch_map *m)
 	       take(in, m->directory, m->directory_bytes);
 }
 
-static int take_all(struct torch_in *in, const struct torch_map *m, bool bare,
+static int take_all(struct torch_in *in, const struct torch_map *m, int release,
 		    const int64_t *bytes, int64_t n)
 {
 	if (take_directory(in, m) ||
-	    (!bare && take_record(in, m, ".data/serialization_id",
-				  m->serialization_id, ID_DIGITS)) ||
+	    (release != WORKLOAD_TORCH_1_6 &&
+	     take_record(in, m, ".data/serialization_id", m->serialization_id,
+			 ID_DIGITS)) ||
 	    take_record(in, m, "version", m->version, 2) ||
-	    (!bare &&
+	    (release == WORKLOAD_TORCH_2_7 &&
 	     take_record(in, m, ".format_version", m->format_version, 1)) ||
 	    take_record(in, m, "data.pkl", m->pickle, m->pickle_bytes))
 		return -1;
@@ -594,7 +598,7 @@ int torch_read(struct checkpoint_source *s, const char *path,
 	in.size = o.at;
 	in.fd = rc ? -1 : io_open(s->io, path, false, err);
 	if (in.fd >= 0) {
-		rc = take_all(&in, &o.map, form->bare, bytes, n);
+		rc = take_all(&in, &o.map, form->release, bytes, n);
 		if (io_close(s->io, in.fd, err))
 			rc = -1;
 	}

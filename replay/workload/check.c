@@ -118,11 +118,11 @@ static void check_access(const struct workload *w, struct workload_faults *f)
 
 	if (a->collective && a->api != WORKLOAD_MPIIO)
 		workload_fault(f, "access.collective: only of mpiio");
-	if (a->member_opens > 1 && (w->dataset.format != WORKLOAD_NPZ ||
-				    a->chain_n || a->api != WORKLOAD_POSIX))
-		workload_fault(f,
-			       "access.member_opens: only of npz, by its own "
-			       "reader");
+	if ((a->member_opens > 1 || !a->read_end) &&
+	    (w->dataset.format != WORKLOAD_NPZ || a->chain_n ||
+	     a->api != WORKLOAD_POSIX))
+		workload_fault(f, "access.member_opens, access.read_end: only "
+				  "of npz, by its own reader");
 	if (a->direct && a->transfer_bytes % DIRECT_BYTES)
 		workload_fault(f,
 			       "access.transfer_bytes: %" PRId64
@@ -171,12 +171,12 @@ static void check_checkpoint_file(const struct workload_checkpoint_file *file,
 			       "torch and tensorflow",
 			       i);
 	if ((file->archive[0] || file->pickle_bytes || file->directory_bytes ||
-	     file->bare) &&
+	     file->release) &&
 	    file->layout != WORKLOAD_TORCH)
 		workload_fault(f,
-			       "checkpoint.files[%u]: archive, bare, "
-			       "pickle_bytes and directory_bytes are only of "
-			       "torch",
+			       "checkpoint.files[%u]: archive, "
+			       "pickle_bytes, directory_bytes and release are "
+			       "only of torch",
 			       i);
 	if (file->series_bytes_n &&
 	    (t->n || file->layout == WORKLOAD_PLAIN_FILE))

@@ -397,8 +397,10 @@ static void put_lost(struct writing *to)
 		lost(to, "access.api mpiio: DLIO reads with POSIX calls");
 	if (w->access.open_files > 1)
 		lost(to, "access.open_files: DLIO opens a file a sample");
-	if (w->access.member_opens > 1)
-		lost(to, "access.member_opens: DLIO reads with its own NumPy");
+	if (w->access.member_opens > 1 || !w->access.read_end)
+		lost(to,
+		     "access.member_opens, access.read_end: DLIO reads with "
+		     "its own NumPy and Python");
 	if (w->pipeline.start_ns || w->pipeline.take_ns.n)
 		lost(to, "pipeline.start_ns, pipeline.take_ns: times of the "
 			 "framework");

@@ -71,6 +71,7 @@ static const char *const works[] = {"sleep", "cpu", NULL};
 static const char *const syncs[] = {"none", "barrier", "allreduce", NULL};
 static const char *const owners[] = {"root", "all", "shard", NULL};
 static const char *const layouts[] = {"plain", "torch", "tensorflow", NULL};
+static const char *const releases[] = {"2.7", "2.1", "1.6", NULL};
 static const char *const limits[] = {"requests", "writes", NULL};
 static const char *const caches[] = {"as-is", "cold", "warm", NULL};
 
@@ -120,6 +121,7 @@ static const struct workload_key access_state[] = {
 static const struct workload_key access[] = {
 	INTEGER(workload_access, open_files, 1, 1024, 1),
 	INTEGER(workload_access, member_opens, 1, 2, 1),
+	BOOL(workload_access, read_end, 1),
 	INTEGER(workload_access, transfer_bytes, 0, 1073741824, 0),
 	WORD(workload_access, api, apis, WORKLOAD_POSIX),
 	BOOL(workload_access, collective, 0),
@@ -175,7 +177,7 @@ static const struct workload_key checkpoint_file[] = {
 	TEXT(workload_checkpoint_file, archive, KEY_NAME),
 	INTEGER(workload_checkpoint_file, pickle_bytes, 0, 1e9, 0),
 	INTEGER(workload_checkpoint_file, directory_bytes, 0, 1e9, 0),
-	BOOL(workload_checkpoint_file, bare, 0),
+	WORD(workload_checkpoint_file, release, releases, WORKLOAD_TORCH_2_7),
 	BOOL(workload_checkpoint_file, fsync, 0),
 	BOOL(workload_checkpoint_file, rename, 0),
 	END,

@@ -101,6 +101,9 @@ struct workload_access {
 	/* How often np.load() opens a member of an npz archive: once from
 	 * NumPy 2.3 on, twice before. */
 	int64_t member_opens;
+	/* The zipfile of Python reads to the end of an npz archive (before Python
+	 * 3.13), or just the bytes that it needs there. */
+	bool read_end;
 	int64_t transfer_bytes; /* of a read at most; 0: as the format's reader */
 	int api;		/* enum workload_api */
 	bool collective;	/* of MPI-IO */
@@ -167,6 +170,9 @@ enum workload_layout {
 
 #define WORKLOAD_TENSORS 1000000 /* of a file, at most */
 
+/* The first release of torch whose archives have the same records. */
+enum workload_torch { WORKLOAD_TORCH_2_7, WORKLOAD_TORCH_2_1, WORKLOAD_TORCH_1_6 };
+
 /* @count files of a checkpoint. */
 struct workload_checkpoint_file {
 	int layout; /* enum workload_layout */
@@ -186,7 +192,7 @@ struct workload_checkpoint_file {
 	 * least bytes of two of its parts. */
 	char archive[WORKLOAD_NAME];
 	int64_t pickle_bytes, directory_bytes;
-	bool bare; /* as of torch 1: no records of the format and its version */
+	int release; /* enum workload_torch */
 	bool fsync;
 	bool rename; /* written under another name; tensorflow always is */
 };

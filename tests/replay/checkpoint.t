@@ -159,11 +159,19 @@ check 'a plain file without write_bytes is one write' 'workload o.json "{\"write
 	[ "$(field r.json "d[\"write_calls\"]")" = 1 ]'
 
 # --- failures -----------------------------------------------------------------
+# small COMMAND: with a disk of 5 MB as the folder small.
+if unshare -m true 2>/dev/null; then own=-m; else own=-rm; fi
+small() { unshare $own sh -c 'mount -t tmpfs -o size=5m none small && eval "$1"' - "$1"; }
+mkdir small
 for layout in plain torch tensorflow; do
 	workload d.json "{\"writes\": 3, \"files\": [{\"layout\": \"$layout\", \"bytes\": 3000000}]}"
-	check "$layout: a full disk is one clear error, and no half file" 'mkdir -p small; unshare -rm sh -c "mount -t tmpfs -o size=5m none small 2>/dev/null || exit 77
-		\"$IOREEL\" run -q d.json --data . --checkpoints small 2>err; echo \$? >rc; find small -type f | sort >left; du -b small/* >size" || [ $? = 77 ] && { [ -e rc ] || exit 0
-		[ "$(cat rc)" = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "No space left on device" err && ! grep -q "part\|temp" left && [ "$(grep -vc "checkpoint$\|index$" left)" = 1 ]; }'
+	title="$layout: a full disk is one clear error, and no half file"
+	if small true 2>/dev/null; then
+		check "$title" 'small "\"\$IOREEL\" run -q d.json --data . --checkpoints small 2>err; echo \$? >rc; find small -type f >left"
+			[ "$(cat rc)" = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "No space left on device" err && ! grep -q "part\|temp" left && [ "$(grep -vc "checkpoint$\|index$" left)" = 1 ]'
+	else
+		skip "$title" 'tmpfs cannot be mounted'
+	fi
 done
 workload s.json '{"writes": 200, "files": [{"layout": "torch", "bytes": 60000000, "tensor_bytes": 20000}, {"layout": "tensorflow", "bytes": 60000000, "tensor_bytes": 20000}]}'
 check 'Ctrl-C: no half file under a final name' 'rm -rf ck; "$IOREEL" run -q --json s.json --data . --checkpoints ck >r.json & pid=$!
