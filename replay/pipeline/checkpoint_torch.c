@@ -26,6 +26,7 @@
 #define READER_BUFFER 4096
 #define ALIGNMENT 64
 #define LOCAL_HEAD 30
+#define ENTRY_BYTES 46 /* of the directory: without the name */
 #define U32_MOST 0xffffffffull
 #define ID_DIGITS 40
 #define END_BYTES (56 + 20 + 22)
@@ -149,7 +150,7 @@ static size_t padding_field(uint8_t to[4 + ALIGNMENT], uint64_t fixed)
 static int put_directory(struct torch_out *o, const char *name, size_t len,
 			 uint32_t crc, uint64_t n, uint64_t offset)
 {
-	uint8_t head[46] = {'P', 'K', 1, 2}, extra[32];
+	uint8_t head[ENTRY_BYTES] = {'P', 'K', 1, 2}, extra[32];
 	size_t extra_n = zip64_field(extra, n, offset);
 
 	set16(head + 8, 0x0808);
@@ -441,25 +442,55 @@ static int undo_writes(struct torch_out *o, struct torch_form *form,
 	return form->directory_bytes < (int64_t)o->directory.len;
 }
 
+/* Has a directory of @bytes the records of @o, and tensors that are too small for a
+ * write of their own? */
+static bool is_directory_of(const struct torch_out *o, int64_t tensors,
+			    int64_t bytes)
+{
+	int64_t len = (int64_t)o->directory.len;
+	char record[32];
+
+	for (; len < bytes; tensors++)
+		len += ENTRY_BYTES + (int64_t)strlen(o->map.archive) + 1 +
+		       snprintf(record, sizeof(record), "data/%lld",
+				(long long)tensors);
+	return len == bytes;
+}
+
+/* As @release writes; @exact: with a directory as it writes it. 0, 1 when it cannot
+ * be, or -1 with @err. */
+static int undo_release(struct torch_form *form, int release, bool exact,
+			const int64_t *write, uint32_t n, int64_t *tensor,
+			int64_t *tensors, struct reel_error *err)
+{
+	struct torch_out o = {.form = form, .dry = true, .err = err};
+	int rc;
+
+	form->release = release;
+	form->pickle_bytes = form->directory_bytes = 0;
+	set_archive(&o.map, form, "");
+	rc = undo_writes(&o, form, write, n, tensor, tensors);
+	if (!rc && exact &&
+	    !is_directory_of(&o, *tensors, form->directory_bytes))
+		rc = 1;
+	reel_buf_fini(&o.directory);
+	return rc;
+}
+
 int64_t torch_tensors_of(struct torch_form *form, const int64_t *write,
 			 uint32_t n, int64_t **tensor, struct reel_error *err)
 {
 	int64_t tensors = 0;
-	int rc = -1;
+	int rc = 1;
 
 	*tensor = reel_alloc((size_t)n + 1, sizeof(**tensor), err);
-	for (int i = WORKLOAD_TORCH_2_7; *tensor && i <= WORKLOAD_TORCH_1_6;
-	     i++) {
-		struct torch_out o = {.form = form, .dry = true, .err = err};
-
-		form->release = i;
-		form->pickle_bytes = form->directory_bytes = 0;
-		set_archive(&o.map, form, "");
-		rc = undo_writes(&o, form, write, n, *tensor, &tensors);
-		reel_buf_fini(&o.directory);
-		if (rc <= 0)
-			break;
-	}
+	if (!*tensor)
+		return -1;
+	for (int exact = 1; rc > 0 && exact >= 0; exact--)
+		for (int i = WORKLOAD_TORCH_2_7;
+		     rc > 0 && i <= WORKLOAD_TORCH_1_6; i++)
+			rc = undo_release(form, i, exact, write, n, *tensor,
+					  &tensors, err);
 	if (!rc)
 		return tensors;
 	free(*tensor);

@@ -289,12 +289,13 @@ fi
 # fault TITLE CHECKPOINT LINE: exit 1, and a line begins with LINE.
 fault() {
 	workload bad.json "$2"
-	check "$1" '"$IOREEL" workload check bad.json 2>err; [ $? = 1 ] && grep -q -- "^$3" err || { cat err; false; }'
+	fault_line=$3
+	check "$1" '"$IOREEL" workload check bad.json 2>err; [ $? = 1 ] && grep -q -- "^$fault_line" err || { cat err; false; }'
 }
 fault 'writes of a layout' '{"writes": 1, "files": [{"layout": "torch", "bytes": 1, "write_bytes": 1}]}' 'checkpoint.files.0..write_bytes: only of plain'
 fault 'tensors of a plain file' '{"writes": 1, "files": [{"bytes": 1, "tensor_bytes": 1}]}' 'checkpoint.files.0..tensor_bytes: only of'
 fault 'a series of a plain file' '{"writes": 1, "files": [{"bytes": 1, "series_bytes": [1]}]}' 'checkpoint.files.0..series_bytes: only of'
-fault 'a pickle of another layout' '{"writes": 1, "files": [{"layout": "tensorflow", "bytes": 1, "pickle_bytes": 1}]}' 'checkpoint.files.0..: archive, bare'
+fault 'a pickle of another layout' '{"writes": 1, "files": [{"layout": "tensorflow", "bytes": 1, "pickle_bytes": 1}]}' 'checkpoint.files.0..: archive, pickle_bytes'
 fault 'too many tensors' '{"writes": 1, "files": [{"layout": "torch", "bytes": 1000000000, "tensor_bytes": 1}]}' 'checkpoint.files.0..tensor_bytes: 1e+09 tensors'
 fault 'a rename that TensorFlow always makes' '{"writes": 1, "files": [{"layout": "tensorflow", "bytes": 1, "rename": true}]}' 'checkpoint.files.0..rename: '
 fault 'a model without a width' '{"writes": 1, "transformer": {"layers": 3}}' 'checkpoint.transformer.hidden: missing'
