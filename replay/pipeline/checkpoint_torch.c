@@ -26,6 +26,7 @@
 #define READER_BUFFER 4096
 #define ALIGNMENT 64
 #define LOCAL_HEAD 30
+#define ANY_DIRECTORY (-1)
 #define ENTRY_BYTES 46 /* of the directory: without the name */
 #define U32_MOST 0xffffffffull
 #define ID_DIGITS 40
@@ -443,23 +444,24 @@ static int undo_writes(struct torch_out *o, struct torch_form *form,
 }
 
 /* Has a directory of @bytes the records of @o, and tensors that are too small for a
- * write of their own? */
+ * write of their own? @more: bytes of the archive's name that the file has lost. */
 static bool is_directory_of(const struct torch_out *o, int64_t tensors,
-			    int64_t bytes)
+			    int more, int64_t bytes)
 {
-	int64_t len = (int64_t)o->directory.len;
+	int64_t len = (int64_t)o->directory.len + (int64_t)o->entries * more;
 	char record[32];
 
 	for (; len < bytes; tensors++)
-		len += ENTRY_BYTES + (int64_t)strlen(o->map.archive) + 1 +
+		len += ENTRY_BYTES + (int64_t)strlen(o->map.archive) + more +
+		       1 +
 		       snprintf(record, sizeof(record), "data/%lld",
 				(long long)tensors);
 	return len == bytes;
 }
 
-/* As @release writes; @exact: with a directory as it writes it. 0, 1 when it cannot
- * be, or -1 with @err. */
-static int undo_release(struct torch_form *form, int release, bool exact,
+/* As @release writes; @more: see is_directory_of(), or ANY_DIRECTORY. 0, 1 when it
+ * cannot be, or -1 with @err. */
+static int undo_release(struct torch_form *form, int release, int more,
 			const int64_t *write, uint32_t n, int64_t *tensor,
 			int64_t *tensors, struct reel_error *err)
 {
@@ -470,8 +472,8 @@ static int undo_release(struct torch_form *form, int release, bool exact,
 	form->pickle_bytes = form->directory_bytes = 0;
 	set_archive(&o.map, form, "");
 	rc = undo_writes(&o, form, write, n, tensor, tensors);
-	if (!rc && exact &&
-	    !is_directory_of(&o, *tensors, form->directory_bytes))
+	if (!rc && more != ANY_DIRECTORY &&
+	    !is_directory_of(&o, *tensors, more, form->directory_bytes))
 		rc = 1;
 	reel_buf_fini(&o.directory);
 	return rc;
@@ -480,17 +482,23 @@ static int undo_release(struct torch_form *form, int release, bool exact,
 int64_t torch_tensors_of(struct torch_form *form, const int64_t *write,
 			 uint32_t n, int64_t **tensor, struct reel_error *err)
 {
+	/* A file that was renamed has lost ".pt", ".tmp" or the like. */
+	static const int more[] = {0, 3, 4, ANY_DIRECTORY};
 	int64_t tensors = 0;
 	int rc = 1;
 
 	*tensor = reel_alloc((size_t)n + 1, sizeof(**tensor), err);
 	if (!*tensor)
 		return -1;
-	for (int exact = 1; rc > 0 && exact >= 0; exact--)
+	for (size_t m = 0; rc > 0 && m < sizeof(more) / sizeof(more[0]); m++)
 		for (int i = WORKLOAD_TORCH_2_7;
-		     rc > 0 && i <= WORKLOAD_TORCH_1_6; i++)
-			rc = undo_release(form, i, exact, write, n, *tensor,
+		     rc > 0 && i <= WORKLOAD_TORCH_1_6; i++) {
+			/* Too like the other two to be guessed. */
+			if (more[m] == ANY_DIRECTORY && i == WORKLOAD_TORCH_2_1)
+				continue;
+			rc = undo_release(form, i, more[m], write, n, *tensor,
 					  &tensors, err);
+		}
 	if (!rc)
 		return tensors;
 	free(*tensor);
