@@ -144,5 +144,15 @@ for _ in 0, 1: exec(open('load.py').read())"
 		done
 	done
 done
+if command -v strace >/dev/null; then
+	rm -rf one
+	w set w.json dataset.format=npz dataset.files=1 dataset.samples_per_file=1 dataset.sample_bytes=5000 pipeline.batch=1 epochs=1 >o.json
+	"$IOREEL" gen -q o.json one
+	for end in true false; do
+		strace -o ours "$IOREEL" run -q o.json --data one --set access.read_end=$end >/dev/null
+		calls ours | grep -c '^read(.* = 0$'
+	done >ends
+	is 'reads of nothing in an archive by access.read_end' "$(tr '\n' ' ' <ends)" '1 0 '
+fi
 [ -n "$compared" ] || skip 'the calls of NumPy' 'no strace, or not Python 3.11 with NumPy'
 finish
