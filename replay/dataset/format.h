@@ -25,7 +25,7 @@ struct format_sample {
 	uint64_t bytes;	 /* of its payload */
 };
 
-/* How a file that exists is stored. */
+/* The storage of a file that exists. */
 struct format_storage {
 	bool gzip;
 	bool labels;	     /* there is more than one array, of npz and hdf5 */
@@ -72,7 +72,7 @@ struct format {
 	int (*offsets)(const struct dataset *d, uint64_t file, struct io *io,
 		       uint64_t *offset, struct reel_error *err);
 
-	/* How an existing file is stored, for fit. NULL where there is one way only.
+	/* Find the storage of a file, for fit. NULL where there is one way only.
 	 * 1; 0 when it cannot be read. */
 	int (*storage)(const char *path, struct format_storage *out);
 

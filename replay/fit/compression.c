@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the files of the data set are stored: chunks and compression. The files show
- * it where they are still there, else their names and the sizes of reads.
+ * Chunks and compression of the data set. The files show them where they are still
+ * there, else their names and the sizes of reads.
  */
 #include <stdlib.h>
 #include <string.h>

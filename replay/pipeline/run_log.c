@@ -52,7 +52,7 @@ static int name_of(const struct run_log *log, int rank, struct reel_buf *out,
 }
 
 /*
- * How far the clock of rank 0 is ahead of this one: it was read after this rank's
+ * The lead of rank 0's clock over this one: it was read after this rank's
  * first look and before its second one. Of several rounds all are true. 0 where it
  * may be: two ranks of one host have one clock.
  */

@@ -98,8 +98,8 @@ struct workload_access {
 	/* Files that a reader of arrays keeps open until its epoch ends; the one
 	 * that was used least recently is closed for another. */
 	int64_t open_files;
-	/* How often np.load() opens a member of an npz archive: once from
-	 * NumPy 2.3 on, twice before. */
+	/* np.load() opens a member of an npz archive so often: once from NumPy 2.3
+	 * on, twice before. */
 	int64_t member_opens;
 	/* The zipfile of Python reads to the end of an npz archive (before Python
 	 * 3.13), or just the bytes that it needs there. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How large were the files before the job, and where are their lines and holes? */
+/* Sizes, lines and holes of the files before the job. */
 #include "tests/unit/test_fsstate.h"
 
 static void test_sizes(void)
