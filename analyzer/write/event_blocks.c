@@ -51,6 +51,22 @@ static int make_room(struct reel_writer *w, uint32_t id, int thread,
 	return 0;
 }
 
+/* Row @i of a column in REEL_COL_RARE. */
+static inline void put_rare(struct reel_event_columns *c, int col, uint32_t i,
+			    int64_t value)
+{
+	int64_t *v = c->v[col];
+
+	if (i && c->same >> col & 1) {
+		if (value == v[0])
+			return;
+		for (uint32_t before = 1; before < i; before++)
+			v[before] = v[0];
+		c->same &= ~(1u << col);
+	}
+	v[i] = value;
+}
+
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 		     int thread, struct reel_error *err)
 {
@@ -64,22 +80,25 @@ int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 	if (c->n == c->room && make_room(w, ev->thread, thread, err))
 		return -1;
 	i = c->n;
+	if (!i) /* a difference is stored for FILE2: only 0 is one value */
+		c->same =
+			REEL_COL_RARE & ~(ev->file2 ? 1u << REEL_COL_FILE2 : 0);
 	c->v[REEL_COL_START][i] = ev->start_ns;
 	c->v[REEL_COL_DUR][i] = ev->dur_ns;
 	c->v[REEL_COL_CALL][i] = ev->call;
 	c->v[REEL_COL_FILE][i] = ev->file;
-	c->v[REEL_COL_FILE2][i] = ev->file2;
+	put_rare(c, REEL_COL_FILE2, i, ev->file2);
 	c->v[REEL_COL_OPEN][i] = ev->open;
 	c->v[REEL_COL_FD][i] = ev->fd;
-	c->v[REEL_COL_FD2][i] = ev->fd2;
+	put_rare(c, REEL_COL_FD2, i, ev->fd2);
 	c->v[REEL_COL_OFFSET][i] = ev->offset;
 	c->v[REEL_COL_ASKED][i] = ev->asked;
 	c->v[REEL_COL_RESULT][i] = ev->result;
-	c->v[REEL_COL_ERR][i] = ev->err;
-	c->v[REEL_COL_ARG][i] = ev->arg;
-	c->v[REEL_COL_ARG2][i] = ev->arg2;
-	c->v[REEL_COL_POS][i] = ev->pos;
-	c->v[REEL_COL_COUNT][i] = ev->count;
+	put_rare(c, REEL_COL_ERR, i, ev->err);
+	put_rare(c, REEL_COL_ARG, i, ev->arg);
+	put_rare(c, REEL_COL_ARG2, i, ev->arg2);
+	put_rare(c, REEL_COL_POS, i, ev->pos);
+	put_rare(c, REEL_COL_COUNT, i, ev->count);
 	c->n = i + 1;
 	return 0;
 }

@@ -14,9 +14,10 @@
 
 #define POLL_NS 200000 /* until results are asked for again */
 
-/* Before the columns, one after the other. */
+/* Before the columns, one after the other, each with the values that are set. */
 struct pack_head {
 	uint32_t rows;
+	uint32_t same;
 	uint32_t tight;
 };
 
@@ -49,6 +50,16 @@ void reel_packer_free(struct reel_packer *p)
 	free(p);
 }
 
+/* Bytes of the values that are set, of all columns. */
+static size_t columns_bytes(const struct reel_event_columns *c)
+{
+	size_t values = 0;
+
+	for (int i = 0; i < REEL_COLUMNS; i++)
+		values += reel_event_columns_set(c, i);
+	return values * sizeof(*c->v[0]);
+}
+
 int reel_packer_run(struct reel_packer *p, const void *data, size_t bytes,
 		    void **out, size_t *out_bytes, struct reel_error *err)
 {
@@ -60,15 +71,22 @@ int reel_packer_run(struct reel_packer *p, const void *data, size_t bytes,
 		return reel_fail(err, REEL_E_FORMAT, "a message is cut short");
 	memcpy(&head, at, sizeof(head));
 	at += sizeof(head);
-	if (!head.rows || head.rows > REEL_BLOCK_EVENTS_MAX ||
-	    bytes != sizeof(head) + (size_t)head.rows * REEL_COLUMNS * 8)
-		return reel_fail(err, REEL_E_FORMAT, "a message is cut short");
 	p->cols.n = 0;
+	if (!head.rows || head.rows > REEL_BLOCK_EVENTS_MAX)
+		return reel_fail(err, REEL_E_FORMAT, "a message is damaged");
 	if (reel_event_columns_grow(&p->cols, head.rows))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	p->cols.n = head.rows;
-	for (int i = 0; i < REEL_COLUMNS; i++, at += (size_t)head.rows * 8)
-		memcpy(p->cols.v[i], at, (size_t)head.rows * 8);
+	p->cols.same = head.same;
+	if (bytes != sizeof(head) + columns_bytes(&p->cols))
+		return reel_fail(err, REEL_E_FORMAT, "a message is cut short");
+	for (int i = 0; i < REEL_COLUMNS; i++) {
+		size_t part = reel_event_columns_set(&p->cols, i) *
+			      sizeof(*p->cols.v[i]);
+
+		memcpy(p->cols.v[i], at, part);
+		at += part;
+	}
 	reel_codec_tight(p->codec, head.tight);
 	if (reel_event_block_encode(p->codec, &p->cols, &blob, out_bytes) ||
 	    !(*out = malloc(*out_bytes)))
@@ -83,9 +101,8 @@ static int send_block(struct writer_ranks *r, int rank,
 		      const struct reel_event_columns *c,
 		      struct reel_error *err)
 {
-	struct pack_head head = {c->n, r->w->tight};
-	size_t part = (size_t)c->n * 8;
-	size_t bytes = sizeof(head) + part * REEL_COLUMNS;
+	struct pack_head head = {c->n, c->same, r->w->tight};
+	size_t bytes = sizeof(head) + columns_bytes(c);
 	char *data = malloc(bytes), *at = data;
 	int rc;
 
@@ -93,8 +110,12 @@ static int send_block(struct writer_ranks *r, int rank,
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	memcpy(at, &head, sizeof(head));
 	at += sizeof(head);
-	for (int i = 0; i < REEL_COLUMNS; i++, at += part)
+	for (int i = 0; i < REEL_COLUMNS; i++) {
+		size_t part = reel_event_columns_set(c, i) * sizeof(*c->v[i]);
+
 		memcpy(at, c->v[i], part);
+		at += part;
+	}
 	rc = r->with->send(r->with->arg, rank, data, bytes, err);
 	free(data);
 	return rc;

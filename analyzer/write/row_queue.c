@@ -177,7 +177,7 @@ static void keep_columns(struct reel_writer *w, struct writer_row *r)
 {
 	if (w->spares == WRITER_SPARES)
 		return;
-	r->cols.n = 0;
+	r->cols.n = r->cols.same = 0;
 	w->spare[w->spares++] = r->cols;
 	r->cols = (struct reel_event_columns){0};
 }

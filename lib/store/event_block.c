@@ -43,7 +43,8 @@ int reel_event_columns_grow(struct reel_event_columns *c, uint32_t room)
 		return -1;
 	for (int i = 0; i < REEL_COLUMNS; i++)
 		if (c->n)
-			memcpy(mem + i * stride, c->v[i], c->n * sizeof(*mem));
+			memcpy(mem + i * stride, c->v[i],
+			       reel_event_columns_set(c, i) * sizeof(*mem));
 	free(c->v[0]);
 	for (int i = 0; i < REEL_COLUMNS; i++)
 		c->v[i] = mem + i * stride;
@@ -310,13 +311,15 @@ static bool starts_in_order(const struct reel_event_columns *c)
 
 /*
  * True when the column is one value, before and after its transform. Half of
- * the columns are; the check mostly ends after a few bytes.
+ * the columns are; the check mostly ends after a few bytes. Columns that may be
+ * in @c->same are.
  */
 static bool column_is_constant(const struct reel_event_columns *c, int col)
 {
 	const int64_t *v = c->v[col];
+	uint32_t set = reel_event_columns_set(c, col);
 
-	if (memcmp(v, v + 1, (c->n - 1) * sizeof(*v)))
+	if (memcmp(v, v + 1, (set - 1) * sizeof(*v)))
 		return false;
 	switch (col) {
 	case REEL_COL_START:

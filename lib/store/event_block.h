@@ -39,12 +39,30 @@ enum reel_column {
 #define REEL_BLOCK_EVENTS 32768 /* a writer ends a block here */
 #define REEL_BLOCK_EVENTS_MAX REEL_PLANES_ROWS_MAX
 
-/* Values of @n events by column; room for @room. Zeroed is valid and empty. */
+/* Columns that are one value in most blocks. */
+#define REEL_COL_RARE                                                          \
+	(1u << REEL_COL_FILE2 | 1u << REEL_COL_FD2 | 1u << REEL_COL_ERR |      \
+	 1u << REEL_COL_ARG | 1u << REEL_COL_ARG2 | 1u << REEL_COL_POS |       \
+	 1u << REEL_COL_COUNT)
+
+/*
+ * Values of @n events by column; room for @room. Zeroed is valid and empty.
+ * @same is a mask of columns whose values are all v[column][0], which alone is
+ * set: a writer that fills a block event by event touches half of the memory.
+ */
 struct reel_event_columns {
 	uint32_t n;
 	uint32_t room;
+	uint32_t same;
 	int64_t *v[REEL_COLUMNS]; /* one allocation, at v[0] */
 };
+
+/* The values of column @col that are set: 1 or @n. */
+static inline uint32_t
+reel_event_columns_set(const struct reel_event_columns *c, int col)
+{
+	return c->same >> col & 1 ? 1 : c->n;
+}
 
 /* Make room for @room events; keeps the first c->n. 0, or -1: no memory, and @c
  * is unchanged. */
