@@ -131,6 +131,14 @@ is 'the default name stands beside the file' \
 	"$(mkdir d && cp hand.out.gz d/monday.out.gz && "$IOREEL" import -q d/monday.out.gz && ls d)" \
 	'monday.db
 monday.out.gz'
+mkdir stores && ln -s stores/real.db link.db
+check 'a link to no file is no output, and stays' \
+	'! "$IOREEL" import -q hand.out -o link.db 2>err && [ $(wc -l <err) = 1 ] && [ -L link.db ]'
+: >stores/real.db
+import hand.out && events >once
+check 'a link as output stays, the file that it names becomes the store' \
+	'"$IOREEL" import -q hand.out -o link.db && [ -L link.db ] && [ ! -L stores/real.db ] &&
+	[ "$(sql stores/real.db "SELECT count(*) FROM event")" = "$(wc -l <once)" ] && [ "$(ls stores)" = real.db ]'
 
 # --- of no format -----------------------------------------------------------
 # refused WHAT FILE: one line, exit status 1, no store, not even a half one.
