@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ioreel import: a foreign format into a store. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/cli.h"
@@ -25,6 +27,15 @@ static int print_list(void)
 			printf("%s%s", k ? ", " : "", as->missing[k]);
 		putchar('\n');
 	}
+	return 0;
+}
+
+/* Name the file that is missing, not the store that cannot be beside it. */
+static int check_readable(char *const *file, int n, struct reel_error *err)
+{
+	for (int i = 0; i < n; i++)
+		if (access(file[i], R_OK))
+			return reel_fail_io(err, "open", file[i], errno);
 	return 0;
 }
 
@@ -105,6 +116,8 @@ static int import(char *const *file, int n, const char *path,
 		im.options.as = reel_importer_find(as_name, err);
 		rc = im.options.as ? 0 : -1;
 	}
+	if (!rc)
+		rc = check_readable(file, n, err);
 	if (!rc)
 		rc = store_output_write(path, &producer, quiet, err);
 	free(ns);

@@ -156,6 +156,17 @@ refused 'a trace' "$TOP/tests/data/trace-1.0"
 head -c 5000 /dev/zero >zeros
 refused 'a file of another format' zeros
 refused 'a missing file' nowhere
+check 'a missing file is named, not the store beside it' \
+	'! "$IOREEL" import -q /no/such 2>err && [ "$(cat err)" = "ioreel import: cannot open '"'/no/such'"': No such file or directory" ]'
+check 'so is one behind another file' \
+	'! "$IOREEL" import -q hand.out nowhere -o no.db 2>err && grep -q "cannot open .nowhere.: No such" err && [ ! -e no.db ]'
+if [ "$(id -u)" != 0 ]; then
+	cp hand.out secret && chmod 0 secret
+	refused 'a file without permission' secret
+	check 'with the reason' 'grep -q "secret.: Permission denied" err'
+else
+	skip 'a file without permission' 'root may read all files'
+fi
 mkfifo fifo
 refused 'a pipe' fifo
 cp zeros 'new
