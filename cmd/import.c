@@ -39,16 +39,37 @@ static int check_readable(char *const *file, int n, struct reel_error *err)
 	return 0;
 }
 
+/* Is the last part of @path "." or ".."? That is no name for a file. */
+static bool is_relative_folder(const char *path, size_t len)
+{
+	const char *slash = memrchr(path, '/', len);
+	const char *last = slash ? slash + 1 : path;
+	size_t n = len - (size_t)(last - path);
+
+	return (n == 1 || n == 2) && !memcmp(last, "..", n);
+}
+
 /* job.strace.gz -> job.db, beside it; a folder's name without its slash. */
 static int default_output(struct reel_buf *out, const char *path,
 			  struct reel_error *err)
 {
 	size_t len = strlen(path);
+	char *full = NULL;
 	const char *dot;
+	int rc;
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	if (reel_buf_add(out, path, len, err))
+	if (is_relative_folder(path, len)) {
+		full = realpath(path, NULL);
+		if (!full)
+			return reel_fail_io(err, "open", path, errno);
+		path = full;
+		len = strlen(full);
+	}
+	rc = reel_buf_add(out, path, len, err);
+	free(full);
+	if (rc)
 		return -1;
 	if (out->len > 3 && !strcmp(out->data + out->len - 3, ".gz"))
 		out->data[out->len -= 3] = '\0';

@@ -131,6 +131,9 @@ is 'the default name stands beside the file' \
 	"$(mkdir d && cp hand.out.gz d/monday.out.gz && "$IOREEL" import -q d/monday.out.gz && ls d)" \
 	'monday.db
 monday.out.gz'
+mkdir here && cp hand.out here/job.out
+check 'the store of the folder . has the name of the folder' \
+	'(cd here && "$IOREEL" import -q .) && [ -e here.db ] && [ "$(ls -A here)" = job.out ]'
 mkdir stores && ln -s stores/real.db link.db
 check 'a link to no file is no output, and stays' \
 	'! "$IOREEL" import -q hand.out -o link.db 2>err && [ $(wc -l <err) = 1 ] && [ -L link.db ]'
