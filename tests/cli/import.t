@@ -131,14 +131,21 @@ is 'the default name stands beside the file' \
 	"$(mkdir d && cp hand.out.gz d/monday.out.gz && "$IOREEL" import -q d/monday.out.gz && ls d)" \
 	'monday.db
 monday.out.gz'
+
 mkdir here && cp hand.out here/job.out
 check 'the store of the folder . has the name of the folder' \
 	'(cd here && "$IOREEL" import -q .) && [ -e here.db ] && [ "$(ls -A here)" = job.out ]'
+ln -s job.out here/latest
+ln here/job.out here/twin
+import hand.out && events >once
+check 'a file that is named twice is read once' 'import hand.out ./hand.out && events | diff once -'
+check 'so is one with links beside it' 'import here && events | diff once -'
+cp hand.out copy.out
+check 'a copy is another file' 'import hand.out copy.out && [ $(events | grep -c ^openat) = $((2 * $(grep -c ^openat once))) ]'
 mkdir stores && ln -s stores/real.db link.db
 check 'a link to no file is no output, and stays' \
 	'! "$IOREEL" import -q hand.out -o link.db 2>err && [ $(wc -l <err) = 1 ] && [ -L link.db ]'
 : >stores/real.db
-import hand.out && events >once
 check 'a link as output stays, the file that it names becomes the store' \
 	'"$IOREEL" import -q hand.out -o link.db && [ -L link.db ] && [ ! -L stores/real.db ] &&
 	[ "$(sql stores/real.db "SELECT count(*) FROM event")" = "$(wc -l <once)" ] && [ "$(ls stores)" = real.db ]'
