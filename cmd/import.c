@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ioreel import: a foreign format into a store. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/cli.h"
@@ -28,16 +30,46 @@ static int print_list(void)
 	return 0;
 }
 
+/* Name the file that is missing, not the store that cannot be beside it. */
+static int check_readable(char *const *file, int n, struct reel_error *err)
+{
+	for (int i = 0; i < n; i++)
+		if (access(file[i], R_OK))
+			return reel_fail_io(err, "open", file[i], errno);
+	return 0;
+}
+
+/* Is the last part of @path "." or ".."? That is no name for a file. */
+static bool is_relative_folder(const char *path, size_t len)
+{
+	const char *slash = memrchr(path, '/', len);
+	const char *last = slash ? slash + 1 : path;
+	size_t n = len - (size_t)(last - path);
+
+	return (n == 1 || n == 2) && !memcmp(last, "..", n);
+}
+
 /* job.strace.gz -> job.db, beside it; a folder's name without its slash. */
 static int default_output(struct reel_buf *out, const char *path,
 			  struct reel_error *err)
 {
 	size_t len = strlen(path);
+	char *full = NULL;
 	const char *dot;
+	int rc;
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	if (reel_buf_add(out, path, len, err))
+	if (is_relative_folder(path, len)) {
+		full = realpath(path, NULL);
+		if (!full)
+			return reel_fail_io(err, "open", path, errno);
+		path = full;
+		len = strlen(full);
+	}
+	rc = reel_buf_add(out, path, len, err);
+	free(full);
+	if (rc)
 		return -1;
 	if (out->len > 3 && !strcmp(out->data + out->len - 3, ".gz"))
 		out->data[out->len -= 3] = '\0';
@@ -105,6 +137,8 @@ static int import(char *const *file, int n, const char *path,
 		im.options.as = reel_importer_find(as_name, err);
 		rc = im.options.as ? 0 : -1;
 	}
+	if (!rc)
+		rc = check_readable(file, n, err);
 	if (!rc)
 		rc = store_output_write(path, &producer, quiet, err);
 	free(ns);

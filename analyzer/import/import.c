@@ -247,6 +247,52 @@ static int add_known(struct import_input *in, const char *path,
 	return rc;
 }
 
+struct file_id {
+	dev_t device;
+	ino_t inode;
+	int i; /* of the path */
+};
+
+static int by_file(const void *a, const void *b)
+{
+	const struct file_id *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return x->i - y->i;
+}
+
+/* A file that is named again, also by a link, would count twice: keep the first
+ * name of each. */
+static int keep_distinct(struct import_input *in, struct reel_error *err)
+{
+	struct file_id *id =
+		reel_alloc((size_t)in->paths + 1, sizeof(*id), err);
+	struct stat st;
+	int n = 0, kept = 0;
+
+	if (!id)
+		return -1;
+	for (int i = 0; i < in->paths; i++)
+		if (!stat(in->path[i], &st))
+			id[n++] = (struct file_id){st.st_dev, st.st_ino, i};
+	qsort(id, (size_t)n, sizeof(*id), by_file);
+	for (int k = 1; k < n; k++)
+		if (id[k].device == id[k - 1].device &&
+		    id[k].inode == id[k - 1].inode) {
+			free(in->path[id[k].i]);
+			in->path[id[k].i] = NULL;
+		}
+	for (int i = 0; i < in->paths; i++)
+		if (in->path[i])
+			in->path[kept++] = in->path[i];
+	in->paths = kept;
+	free(id);
+	return 0;
+}
+
 static bool is_small(const struct import_input *in)
 {
 	uint64_t bytes = 0;
@@ -298,6 +344,8 @@ int64_t reel_import_mapped(struct reel_store *st, char *const *path, int n,
 	for (int i = 0; i < n; i++)
 		if (add_known(&in, path[i], &as, forced, err))
 			goto out;
+	if (keep_distinct(&in, err))
+		goto out;
 	options.small = is_small(&in);
 	if (!reel_writer_new(&w, st, &options, err) &&
 	    !put_sources(w, &in, as, err) && !as->load(w, &in, err))

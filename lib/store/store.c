@@ -129,6 +129,23 @@ static int create_in(struct reel_store *st, const char *file,
 _Static_assert(REEL_STORE_APPLICATION_ID == 1768911409, "as in the pragma");
 _Static_assert(REEL_STORE_VERSION == 5, "as in the pragma");
 
+/*
+ * The file to replace. A rename onto a link would replace the link: that of
+ * /dev/stdout is one of the system.
+ */
+static int find_target(struct reel_store *st, struct reel_error *err)
+{
+	struct stat link;
+
+	if (lstat(st->path, &link) || !S_ISLNK(link.st_mode)) {
+		st->target = reel_strdup(st->path, err);
+		return st->target ? 0 : -1;
+	}
+	st->target = realpath(st->path, NULL);
+	return st->target ? 0
+			  : reel_fail_io(err, "create store", st->path, errno);
+}
+
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err)
 {
@@ -151,7 +168,8 @@ int reel_store_create(struct reel_store **out, const char *path,
 	default:
 		break;
 	}
-	if (reel_buf_printf(&tmp, err, "%s.tmp.%ld", path, (long)getpid()))
+	if (find_target(st, err) || reel_buf_printf(&tmp, err, "%s.tmp.%ld",
+						    st->target, (long)getpid()))
 		goto out;
 	/* remove a stale one of a reused pid; open() reports why it cannot */
 	unlink(tmp.data);
@@ -208,7 +226,7 @@ int reel_store_finish(struct reel_store *st, struct reel_error *err)
 		return db_fail(st, "write", err);
 	if (run_sql(st, "COMMIT", "write", err) || (st->tmp && shrink(st, err)))
 		return -1;
-	if (st->tmp && rename(st->tmp, st->path))
+	if (st->tmp && rename(st->tmp, st->target))
 		return reel_fail_io(err, "create store", st->path, errno);
 	free(st->tmp);
 	st->tmp = NULL;
@@ -334,6 +352,7 @@ void reel_store_close(struct reel_store *st)
 	if (st->tmp)
 		unlink(st->tmp);
 	free(st->tmp);
+	free(st->target);
 	free(st->path);
 	free(st);
 }

@@ -22,14 +22,15 @@ struct reel_error;
 
 struct reel_store {
 	sqlite3 *db;
-	char *path; /* as the user named it */
-	char *tmp;  /* not NULL: being written, path does not exist yet */
+	char *path;   /* as the user named it */
+	char *target; /* of a new one: path, or the file that this link names */
+	char *tmp;    /* not NULL: being written, target is the old file */
 };
 
 /*
  * Create an empty store that will become @path at reel_store_finish().
  * Gives *@out. Until then only "@path.tmp.PID" exists; reel_store_close()
- * without finish removes it.
+ * without finish removes it. A link stays: the file that it names becomes the store.
  */
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err);

@@ -132,6 +132,24 @@ is 'the default name stands beside the file' \
 	'monday.db
 monday.out.gz'
 
+mkdir here && cp hand.out here/job.out
+check 'the store of the folder . has the name of the folder' \
+	'(cd here && "$IOREEL" import -q .) && [ -e here.db ] && [ "$(ls -A here)" = job.out ]'
+ln -s job.out here/latest
+ln here/job.out here/twin
+import hand.out && events >once
+check 'a file that is named twice is read once' 'import hand.out ./hand.out && events | diff once -'
+check 'so is one with links beside it' 'import here && events | diff once -'
+cp hand.out copy.out
+check 'a copy is another file' 'import hand.out copy.out && [ $(events | grep -c ^openat) = $((2 * $(grep -c ^openat once))) ]'
+mkdir stores && ln -s stores/real.db link.db
+check 'a link to no file is no output, and stays' \
+	'! "$IOREEL" import -q hand.out -o link.db 2>err && [ $(wc -l <err) = 1 ] && [ -L link.db ]'
+: >stores/real.db
+check 'a link as output stays, the file that it names becomes the store' \
+	'"$IOREEL" import -q hand.out -o link.db && [ -L link.db ] && [ ! -L stores/real.db ] &&
+	[ "$(sql stores/real.db "SELECT count(*) FROM event")" = "$(wc -l <once)" ] && [ "$(ls stores)" = real.db ]'
+
 # --- of no format -----------------------------------------------------------
 # refused WHAT FILE: one line, exit status 1, no store, not even a half one.
 refused() {
@@ -148,6 +166,17 @@ refused 'a trace' "$TOP/tests/data/trace-1.0"
 head -c 5000 /dev/zero >zeros
 refused 'a file of another format' zeros
 refused 'a missing file' nowhere
+check 'a missing file is named, not the store beside it' \
+	'! "$IOREEL" import -q /no/such 2>err && [ "$(cat err)" = "ioreel import: cannot open '"'/no/such'"': No such file or directory" ]'
+check 'so is one behind another file' \
+	'! "$IOREEL" import -q hand.out nowhere -o no.db 2>err && grep -q "cannot open .nowhere.: No such" err && [ ! -e no.db ]'
+if [ "$(id -u)" != 0 ]; then
+	cp hand.out secret && chmod 0 secret
+	refused 'a file without permission' secret
+	check 'with the reason' 'grep -q "secret.: Permission denied" err'
+else
+	skip 'a file without permission' 'root may read all files'
+fi
 mkfifo fifo
 refused 'a pipe' fifo
 cp zeros 'new
