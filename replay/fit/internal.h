@@ -48,6 +48,10 @@ int fit_reason(struct fit *f, const char *key, double confidence,
 /* One integer of a query; @otherwise when there is none. 0 or -1. */
 int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out);
 
+/* The column ns of all rows of @sql, which may name the first rank as ?1: an array
+ * *@value of *@n, for free() after a failure, too. 0 or -1. */
+int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n);
+
 /* The sizes @value of the samples in their order, which is not kept: quantiles,
  * and where they are @all and not too many the series itself. 0 or -1. */
 int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all);

@@ -204,31 +204,19 @@ static int fit_batch(struct fit *f)
 /* Time of a batch in a worker that is no I/O, by its samples. */
 static int fit_preprocess(struct fit *f)
 {
-	int64_t *value = NULL, batch = f->w->pipeline.batch;
-	uint32_t n = 0, room = 0;
-	struct reel_view v;
-	int rc = 0;
+	int64_t *value, batch = f->w->pipeline.batch;
+	uint32_t n;
+	int rc = fit_column(
+		f,
+		"SELECT s.dur_ns - coalesce((SELECT sum(e.dur_ns) FROM "
+		"v_event e WHERE e.process_id = s.process_id AND "
+		"e.thread_id = s.thread_id AND e.start_ns >= s.start_ns AND "
+		"e.start_ns < s.start_ns + s.dur_ns), 0) AS ns FROM v_span s "
+		"WHERE s.name = 'preprocess' AND s.closed LIMIT 500",
+		&value, &n);
 
-	if (!reel_view_open(
-		    &v, f->st,
-		    "SELECT s.dur_ns - coalesce((SELECT sum(e.dur_ns) FROM "
-		    "v_event e WHERE e.process_id = s.process_id AND "
-		    "e.thread_id = s.thread_id AND e.start_ns >= s.start_ns "
-		    "AND "
-		    "e.start_ns < s.start_ns + s.dur_ns), 0) AS ns FROM v_span "
-		    "s "
-		    "WHERE s.name = 'preprocess' AND s.closed LIMIT 500",
-		    f->err))
-		while (!rc && reel_view_next(&v)) {
-			int64_t ns = reel_view_int(&v, "ns");
-
-			rc = reel_array_reach(&value, &room, n, sizeof(*value),
-					      f->err);
-			if (!rc)
-				value[n++] = ns > 0 ? ns / batch : 0;
-		}
-	if (reel_view_close(&v))
-		rc = -1;
+	for (uint32_t i = 0; i < n; i++)
+		value[i] = value[i] > 0 ? value[i] / batch : 0;
 	if (!rc && n)
 		rc = quantiles_of(&f->w->preprocess.sample_ns, value, n,
 				  FIT_QUANTILES, f->err);

@@ -26,6 +26,26 @@ int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out)
 	return 0;
 }
 
+int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n)
+{
+	struct reel_view v;
+	uint32_t room = 0;
+	int rc = 0;
+
+	*value = NULL;
+	*n = 0;
+	if (!reel_view_open(&v, f->st, sql, f->err)) {
+		reel_view_bind(&v, f->first_rank);
+		while (!rc && reel_view_next(&v)) {
+			rc = reel_array_reach(value, &room, *n, sizeof(**value),
+					      f->err);
+			if (!rc)
+				(*value)[(*n)++] = reel_view_int(&v, "ns");
+		}
+	}
+	return reel_view_close(&v) || rc ? -1 : 0;
+}
+
 int fit_steps(struct fit *f)
 {
 	struct workload *w = f->w;
@@ -94,27 +114,16 @@ static int fit_where(struct fit *f)
 int fit_compute(struct fit *f)
 {
 	struct workload_compute *c = &f->w->compute;
-	int64_t *value = NULL;
-	uint32_t n = 0, room = 0;
-	struct reel_view v;
-	int rc = 0;
+	int64_t *value;
+	uint32_t n;
+	int rc;
 
-	if (!reel_view_open(&v, f->st,
-			    "SELECT compute_ns FROM v_step WHERE rank = ?1 AND "
-			    "steady AND compute_ns IS NOT NULL "
-			    "ORDER BY start_ns",
-			    f->err)) {
-		reel_view_bind(&v, f->first_rank);
-		while (!rc && reel_view_next(&v)) {
-			rc = reel_array_reach(&value, &room, n, sizeof(*value),
-					      f->err);
-			if (!rc)
-				value[n++] = reel_view_int(&v, "compute_ns");
-		}
-	}
-	if (reel_view_close(&v) || rc)
-		goto fail;
-	if (fit_where(f))
+	if (fit_column(f,
+		       "SELECT compute_ns AS ns FROM v_step WHERE rank = ?1 "
+		       "AND steady AND compute_ns IS NOT NULL ORDER BY "
+		       "start_ns",
+		       &value, &n) ||
+	    fit_where(f))
 		goto fail;
 	if (!n) {
 		free(value);

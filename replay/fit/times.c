@@ -23,28 +23,16 @@ static int by_value(const void *a, const void *b)
 /* From the first step of an epoch to the first batch that a worker begins. */
 static int fit_start(struct fit *f)
 {
-	int64_t *value = NULL, median = 0;
-	uint32_t n = 0, room = 0;
-	struct reel_view v;
-	int rc = 0;
+	int64_t *value, median = 0;
+	uint32_t n;
+	int rc = fit_column(
+		f,
+		"SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
+		"s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
+		"e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
+		"FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
+		&value, &n);
 
-	if (!reel_view_open(
-		    &v, f->st,
-		    "SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
-		    "s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
-		    "e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
-		    "FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
-		    f->err)) {
-		reel_view_bind(&v, f->first_rank);
-		while (!rc && reel_view_next(&v)) {
-			rc = reel_array_reach(&value, &room, n, sizeof(*value),
-					      f->err);
-			if (!rc)
-				value[n++] = reel_view_int(&v, "ns");
-		}
-	}
-	if (reel_view_close(&v))
-		rc = -1;
 	if (!rc && n) {
 		qsort(value, n, sizeof(*value), by_value);
 		median = value[(n - 1) / 2];
