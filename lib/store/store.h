@@ -30,7 +30,8 @@ struct reel_store {
 /*
  * Create an empty store that will become @path at reel_store_finish().
  * Gives *@out. Until then only "@path.tmp.PID" exists; reel_store_close()
- * without finish removes it. A link stays: the file that it names becomes the store.
+ * without finish removes it. A link stays: the file that it names becomes the
+ * store.
  */
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err);

@@ -47,7 +47,7 @@ static void sum_io(struct io *io, const struct comm *comm)
 int run_result_reduce(struct run_result *r, const struct comm *comm,
 		      struct reel_error *err)
 {
-	int64_t known = r->fetched_bytes >= 0;
+	int64_t known = r->fetched_bytes >= 0, longest = r->wall_ns;
 	int64_t sums[] = {(int64_t)r->samples, (int64_t)r->checkpoint_bytes,
 			  r->fetched_bytes,    r->time.storage_ns,
 			  r->time.decode_ns,   r->time.queue_ns,
@@ -55,7 +55,11 @@ int run_result_reduce(struct run_result *r, const struct comm *comm,
 			  r->time.own_ns};
 	int64_t *t = sums + 3;
 
-	comm->allreduce(&r->wall_ns, 1, COMM_MAX);
+	/* A rank that ends early waits for the last: else the times would not
+	 * sum to the wall time. */
+	comm->allreduce(&longest, 1, COMM_MAX);
+	t[4] += longest - r->wall_ns;
+	r->wall_ns = longest;
 	comm->allreduce(&known, 1, COMM_MIN);
 	comm->allreduce(sums, sizeof(sums) / sizeof(sums[0]), COMM_SUM);
 	r->samples = (uint64_t)sums[0];

@@ -10,7 +10,8 @@ struct workload;
 
 /*
  * Sum the counts of all ranks; times become the means over the ranks, walls the
- * longest. Steps stay those of this rank. Collective. 0, or -1 with @err.
+ * longest; the wait for the last rank is in barrier_ns. Steps stay those of this
+ * rank. Collective. 0, or -1 with @err.
  */
 int run_result_reduce(struct run_result *result, const struct comm *comm,
 		      struct reel_error *err);
