@@ -115,9 +115,11 @@ if sys.argv[1].endswith("z"):
     a.close()
 PY
 # calls FILE: the calls on data files from the last open on, without addresses.
+# lseek() is shown by the position that it reaches: a security update of Python 3.11
+# counts the place of the zip64 locator from the begin, and before it from the end.
 calls() {
 	awk '/sample_.*O_RDONLY/ { n = 0 } { line[n++] = $0 } END { for (i = 0; i < n; i++) print line[i] }' "$1" |
-		sed -n '/sample_/,/close(3/p' | sed -E 's/^[0-9]+ +//; s/"[^"]*"(\.\.\.)?/""/; s/0x[0-9a-f]+/p/' |
+		sed -n '/sample_/,/close(3/p' | sed -E 's/^[0-9]+ +//; s/"[^"]*"(\.\.\.)?/""/; s/0x[0-9a-f]+/p/; s/^lseek\(.*\) +=/lseek() =/' |
 		grep -E '^(read|pread64|lseek|ioctl|fcntl|close|openat)\('
 }
 # NumPy before 2.3 opens each member twice.
