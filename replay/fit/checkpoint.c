@@ -15,7 +15,7 @@
 
 #define NAME_MOST 256
 #define KEY_MOST 64
-#define FILES_MOST 32	      /* of a checkpoint; each has five reasons */
+#define FILES_MOST 32	      /* of a checkpoint; each has seven reasons */
 #define SERIES_MOST 65536     /* tensors */
 #define WRITE_MOST 0x7ffff000 /* bytes of a call: Linux cuts larger ones */
 
@@ -273,18 +273,86 @@ static int read_writes(struct fit *f, const struct group *g, int64_t **write,
 	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
+static const char *key_of(char key[KEY_MOST], uint32_t i, const char *name)
+{
+	snprintf(key, KEY_MOST, "checkpoint.files[%u].%s", i, name);
+	return key;
+}
+
+/* The release of torch whose records those of the version @v are. */
+static int release_of(const char *v)
+{
+	int major = 0, minor = 0;
+
+	sscanf(v, "%d.%d", &major, &minor);
+	return major > 2 || (major == 2 && minor >= 7) ? WORKLOAD_TORCH_2_7
+	       : major == 2 && minor >= 1	       ? WORKLOAD_TORCH_2_1
+						       : WORKLOAD_TORCH_1_6;
+}
+
+/* That of the process, by the note of its hooks. */
+static int read_release(struct fit *f, const struct group *g, int *release,
+			bool *noted)
+{
+	struct reel_view v;
+
+	*noted = false;
+	if (!reel_view_open(&v, f->st,
+			    "SELECT value FROM note WHERE key = 'framework' "
+			    "AND value LIKE 'PyTorch %' AND process_id = ?1",
+			    f->err)) {
+		reel_view_bind(&v, g->process_id);
+		if (reel_view_next(&v)) {
+			*release = release_of(reel_view_text(&v, "value") +
+					      strlen("PyTorch "));
+			*noted = true;
+		}
+	}
+	return reel_view_close(&v);
+}
+
+static int fit_form(struct fit *f, const struct torch_form *form,
+		    const struct torch_seen *seen, bool noted, uint32_t i)
+{
+	char key[KEY_MOST];
+
+	return fit_reason(f, key_of(key, i, "release"),
+			  noted		  ? 0.99
+			  : seen->release ? 0.8
+					  : 0.3,
+			  noted ? "the version that torch has noted"
+			  : seen->release
+				  ? "its records fill the zip file's directory"
+				  : "the records are not seen in the writes") ||
+	       fit_reason(f, key_of(key, i, "stream"),
+			  seen->stream ? 0.95 : 0.5,
+			  !seen->stream
+				  ? "a longer buffer makes the same writes, as "
+				    "all parts are too large or too small"
+			  : form->stream == WORKLOAD_STREAM_13
+				  ? "no write but the last is shorter than the "
+				    "buffer, as from libstdc++ 13 on"
+				  : "writes are shorter than the buffer, as up "
+				    "to libstdc++ 12");
+}
+
 /* The tensors of the first file, so that torch.save() makes its writes. */
 static int fit_tensors(struct fit *f, const struct group *g, uint32_t i,
 		       struct workload_checkpoint_file *file)
 {
 	struct torch_form form = {.archive = g->archive};
 	int64_t *write = NULL, *tensor = NULL, tensors = 0;
+	struct torch_seen seen;
 	char key[KEY_MOST];
+	bool noted;
 	uint32_t n = 0;
-	int rc = read_writes(f, g, &write, &n);
+	int rc = read_release(f, g, &form.release, &noted) ||
+		 read_writes(f, g, &write, &n);
 
+	seen.release = noted;
 	if (!rc && n)
-		tensors = torch_tensors_of(&form, write, n, &tensor, f->err);
+		tensors = torch_tensors_of(&form, write, n, &tensor, &seen,
+					   f->err);
 	free(write);
 	if (rc || tensors < 0)
 		return -1;
@@ -302,19 +370,15 @@ static int fit_tensors(struct fit *f, const struct group *g, uint32_t i,
 	file->pickle_bytes = form.pickle_bytes;
 	file->directory_bytes = form.directory_bytes;
 	file->release = form.release;
+	file->stream = form.stream;
 	file->bytes = 0;
 	for (int64_t k = 0; k < tensors; k++)
 		file->bytes += tensor[k];
 	return fit_reason(f, key, 0.9,
-			  "%u writes of the first file; a tensor of less than "
-			  "1024 bytes counts as part of the next one",
-			  n);
-}
-
-static const char *key_of(char key[KEY_MOST], uint32_t i, const char *name)
-{
-	snprintf(key, KEY_MOST, "checkpoint.files[%u].%s", i, name);
-	return key;
+			  "%u writes of the first file; a tensor without a "
+			  "write of its own counts as part of the next one",
+			  n) ||
+	       fit_form(f, &form, &seen, noted, i);
 }
 
 static int fit_layout(struct fit *f, const struct group *g, uint32_t i,

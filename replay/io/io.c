@@ -375,7 +375,8 @@ int io_lock(struct io *io, int fd, int how, struct reel_error *err)
 		       : 0;
 }
 
-int io_close(struct io *io, int fd, struct reel_error *err)
+/* One call @make that ends or syncs the writes to @fd. */
+static int fd_call(struct io *io, uint16_t call, int fd, int (*make)(int))
 {
 	int64_t start, ns;
 	int rc;
@@ -383,13 +384,35 @@ int io_close(struct io *io, int fd, struct reel_error *err)
 	if (io->null)
 		return 0;
 	start = reel_now_ns();
-	rc = close(fd);
+	rc = make(fd);
 	ns = io_spent(io, start);
-	LOG_FD(io, start, ns, CLOSE, fd, 0, .result = rc);
+	if (io->log)
+		call_log_add(io->log,
+			     &(struct call_entry){.call = call,
+						  .has = CALL_HAS_FD,
+						  .start_ns = start,
+						  .dur_ns = ns,
+						  .fd = fd,
+						  .result = rc},
+			     NULL, NULL);
 	io->other_calls++;
-	return rc ? reel_fail(err, REEL_E_IO, "cannot close a file: %s",
-			      strerror(errno))
-		  : 0;
+	return rc;
+}
+
+int io_fsync(struct io *io, int fd, struct reel_error *err)
+{
+	return fd_call(io, REEL_CALL_FSYNC, fd, fsync)
+		       ? io_failed_fd("sync", fd, err)
+		       : 0;
+}
+
+int io_close(struct io *io, int fd, struct reel_error *err)
+{
+	/* A descriptor has no name after a close, even after a failed one. */
+	return fd_call(io, REEL_CALL_CLOSE, fd, close)
+		       ? reel_fail(err, REEL_E_IO, "cannot close a file: %s",
+				   strerror(errno))
+		       : 0;
 }
 
 /* --- marks ---------------------------------------------------------------- */

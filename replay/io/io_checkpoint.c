@@ -131,21 +131,6 @@ ssize_t io_read_repeated(struct io *io, int fd, void *piece, size_t piece_n,
 
 /* --- names ---------------------------------------------------------------- */
 
-int io_fsync(struct io *io, int fd, struct reel_error *err)
-{
-	int64_t start, ns;
-	int rc;
-
-	if (io->null)
-		return 0;
-	start = reel_now_ns();
-	rc = fsync(fd);
-	ns = io_spent(io, start);
-	LOG_FD(io, start, ns, FSYNC, fd, 0, .result = rc);
-	io->other_calls++;
-	return rc ? io_failed_fd("sync", fd, err) : 0;
-}
-
 int io_rename(struct io *io, const char *from, const char *to,
 	      struct reel_error *err)
 {

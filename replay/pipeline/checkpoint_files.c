@@ -87,7 +87,8 @@ static int add_listed(struct making *m, uint32_t i, struct reel_error *err)
 	f->rename = as->rename;
 	f->copies = as->count;
 	f->form = (struct torch_form){as->archive, as->pickle_bytes,
-				      as->directory_bytes, as->release};
+				      as->directory_bytes, as->release,
+				      as->stream};
 	f->bytes = as->owner == WORKLOAD_SHARD
 			   ? shard_of(as->bytes, m->comm->rank, m->comm->size)
 			   : as->bytes;

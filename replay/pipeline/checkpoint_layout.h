@@ -36,6 +36,7 @@ struct torch_form {
 	/* At least so many; they are padded. */
 	int64_t pickle_bytes, directory_bytes;
 	int release; /* enum workload_torch */
+	int stream;  /* enum workload_stream */
 };
 
 /* torch.save() to @path, and torch.load(). */
@@ -45,11 +46,18 @@ int torch_write(struct checkpoint_source *s, const char *path,
 int torch_read(struct checkpoint_source *s, const char *path,
 	       const struct torch_form *form, const int64_t *bytes, int64_t n,
 	       struct reel_error *err);
+/* Is a part of a form seen, or one of several that make the same writes? */
+struct torch_seen {
+	bool release, stream;
+};
+
 /* The tensors and the rest of @form with which torch_write() makes the @n writes of
- * @write[] bytes each: a tensor for each large write. Gives *@tensor. Their number;
- * 0 where torch.save() cannot have made these writes; -1 with @err. */
+ * @write[] bytes each: a tensor for each large write. With @seen->release the release
+ * of @form is known. Gives *@tensor. Their number; 0 where torch.save() cannot have
+ * made these writes; -1 with @err. */
 int64_t torch_tensors_of(struct torch_form *form, const int64_t *write,
-			 uint32_t n, int64_t **tensor, struct reel_error *err);
+			 uint32_t n, int64_t **tensor, struct torch_seen *seen,
+			 struct reel_error *err);
 
 /* tf.train.Checkpoint: @path + ".index", and + ".data-00000-of-00001". */
 int tensorflow_write(struct checkpoint_source *s, const char *path,

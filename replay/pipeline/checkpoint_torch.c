@@ -2,8 +2,9 @@
 /*
  * torch.save() of a dictionary of tensors "t0", "t1" ... of bytes, and torch.load().
  * The zip file is that of caffe2/serialize/inline_container.cc with miniz; calls are
- * those of its std::ofstream (libstdc++: a buffer of 8191 bytes, from 1024 on with
- * the buffer in one writev) and of Python's BufferedReader. Measured with 2.13.
+ * those of its std::ofstream (libstdc++: a buffer of 8191 bytes, and more than its room
+ * with the buffer in one writev; up to libstdc++ 12 from 1024 on) and of Python's
+ * BufferedReader. Measured with 1.13, 2.6 and 2.13.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +27,6 @@
 #define READER_BUFFER 4096
 #define ALIGNMENT 64
 #define LOCAL_HEAD 30
-#define ANY_DIRECTORY (-1)
 #define ENTRY_BYTES 46 /* of the directory: without the name */
 #define U32_MOST 0xffffffffull
 #define ID_DIGITS 40
@@ -50,6 +50,10 @@ struct torch_out {
 	size_t fill;
 	uint64_t at;
 	uint64_t entries;
+	/* A dry run counts its writes, and those equal to the first of @expect. */
+	uint32_t writes, equal;
+	const int64_t *expect;
+	uint32_t expect_n;
 	const struct torch_form *form;
 	struct reel_buf directory;
 	size_t last; /* where the last entry of the directory begins */
@@ -58,22 +62,35 @@ struct torch_out {
 
 /* --- the stream ----------------------------------------------------------- */
 
+/* The write that a dry run does not make. */
+static int count_write(struct torch_out *o, uint64_t n)
+{
+	uint32_t i = o->writes++;
+
+	if (i < o->expect_n && o->equal == i && o->expect[i] == (int64_t)n)
+		o->equal++;
+	o->fill = 0;
+	return 0;
+}
+
 /* @data NULL: of the piece. */
 static int put(struct torch_out *o, const void *data, uint64_t n)
 {
-	size_t room = STREAM_BUFFER - o->fill;
-	size_t direct = room < STREAM_DIRECT ? room : STREAM_DIRECT;
-	int rc = 0;
+	size_t direct = STREAM_BUFFER - o->fill;
+	int rc;
 
+	if (o->form->stream == WORKLOAD_STREAM_12 && direct > STREAM_DIRECT)
+		direct = STREAM_DIRECT;
 	o->at += n;
-	if (o->dry)
-		return 0;
 	if (n < direct) {
-		memcpy(o->buffer + o->fill, data ? data : o->s->piece,
-		       (size_t)n);
+		if (!o->dry)
+			memcpy(o->buffer + o->fill, data ? data : o->s->piece,
+			       (size_t)n);
 		o->fill += (size_t)n;
 		return 0;
 	}
+	if (o->dry)
+		return count_write(o, o->fill + n);
 	rc = io_write_repeated(o->s->io, o->fd, o->buffer, o->fill,
 			       data ? data : o->s->piece,
 			       data ? (size_t)n : CHECKPOINT_PIECE, n, o->err);
@@ -269,9 +286,22 @@ static int put_end(struct torch_out *o)
 	       put(o, end + 56, 20) || put(o, end + 76, 22);
 }
 
+/* The tensor of @n whose record follows that of @i, but for the last: before 2.7 by
+ * its number as text (0, 1, 10, 100, 101 ... 11, 110 ...). */
+static int64_t next_tensor(const struct torch_out *o, int64_t i, int64_t n)
+{
+	if (o->form->release == WORKLOAD_TORCH_2_7 || !i)
+		return i + 1;
+	if (i * 10 < n)
+		return i * 10;
+	while (i % 10 == 9 || i + 1 >= n)
+		i /= 10;
+	return i + 1;
+}
+
 static int put_tensors(struct torch_out *o, const int64_t *bytes, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
+	for (int64_t done = 0, i = 0; done < n;) {
 		char record[32];
 
 		snprintf(record, sizeof(record), "data/%lld", (long long)i);
@@ -280,6 +310,8 @@ static int put_tensors(struct torch_out *o, const int64_t *bytes, int64_t n)
 			return -1;
 		if (!o->dry && stop_signal())
 			return 1;
+		if (++done < n)
+			i = next_tensor(o, i, n);
 	}
 	return 0;
 }
@@ -319,11 +351,12 @@ static int put_last_records(struct torch_out *o, int64_t n)
 
 static int put_tail(struct torch_out *o, int64_t n)
 {
-	return put_last_records(o, n) || put_end(o) ||
-			       (!o->dry && o->fill &&
-				io_write_all(o->s->io, o->fd, o->buffer,
-					     o->fill, o->err))
-		       ? -1
+	if (put_last_records(o, n) || put_end(o))
+		return -1;
+	if (o->dry)
+		return o->fill ? count_write(o, o->fill) : 0;
+	return o->fill ? io_write_all(o->s->io, o->fd, o->buffer, o->fill,
+				      o->err)
 		       : 0;
 }
 
@@ -373,134 +406,201 @@ static int64_t record_bytes(const struct torch_out *o, const char *record,
 	return (int64_t)(end - begin);
 }
 
-/* Does the first write hold the pickle? Small pickles share it with a tensor. */
-static int first_is_pickle(struct torch_out *o, const int64_t *write,
-			   const int64_t *tensor, int64_t n, bool *out)
+/* Writes of a recording, and the tensors that they may be. */
+struct undo {
+	struct torch_form *form;
+	const int64_t *write;
+	uint32_t n;
+	const int64_t *about; /* sizes as long in the pickle as the tensors' */
+	int64_t *tensor, tensors;
+	struct reel_error *err;
+};
+
+static void begin_dry(struct torch_out *o, const struct undo *u)
 {
-	struct torch_out head = {.form = o->form, .dry = true, .err = o->err};
+	*o = (struct torch_out){.form = u->form, .dry = true, .err = u->err};
+	set_archive(&o->map, u->form, "");
+}
+
+/* Does the first write hold the pickle? Small pickles share it with a tensor. */
+static int first_is_pickle(const struct undo *u, bool *out)
+{
+	struct torch_out head;
 	int rc;
 
-	head.map = o->map;
-	rc = put_head(&head, tensor, n);
-	*out = head.map.pickle_bytes >= STREAM_DIRECT ||
-	       record_bytes(&head, "data/0", (uint64_t)write[0]) <
+	begin_dry(&head, u);
+	rc = put_head(&head, u->about, u->tensors);
+	*out = head.writes ||
+	       record_bytes(&head, "data/0", (uint64_t)u->write[0]) <
 		       STREAM_DIRECT;
 	reel_buf_fini(&head.directory);
 	return rc;
 }
 
 /* The tensors that end where large writes do, from @write[0] on, of which the file
- * has *@end bytes before. 0; 1: there are others between. */
+ * has @end bytes before. 0; 1: there are others between. */
 static int tensors_that_end(struct torch_out *o, const int64_t *write,
-			    uint64_t *end, int64_t *tensor, int64_t n)
+			    uint64_t end, int64_t *tensor, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
+	for (int64_t done = 0, i = 0; done < n;) {
 		char record[32];
 
 		snprintf(record, sizeof(record), "data/%lld", (long long)i);
-		*end += (uint64_t)write[i];
-		tensor[i] = record_bytes(o, record, *end);
-		if (tensor[i] < STREAM_DIRECT)
+		end += (uint64_t)write[done];
+		tensor[i] = record_bytes(o, record, end);
+		if (tensor[i] < 1)
 			return 1;
 		if (put_record(o, record, NULL, (uint64_t)tensor[i], NULL))
 			return -1;
+		if (++done < n)
+			i = next_tensor(o, i, n);
 	}
 	return 0;
 }
 
-/* Writes of the pickle, of the tensors, and the rest. */
-static int undo_writes(struct torch_out *o, struct torch_form *form,
-		       const int64_t *write, uint32_t n, int64_t *tensor,
-		       int64_t *tensors)
+/* Writes of the pickle, of the tensors, and the rest: all of the end, or a part. */
+static int undo_writes(struct torch_out *o, struct undo *u)
 {
-	uint32_t rest = n > 1 && write[n - 1] == END_BYTES ? 2 : 1;
-	uint64_t end = 0;
+	uint32_t rest = u->n > 1 && u->write[u->n - 1] <= END_BYTES ? 2 : 1;
+	uint64_t size = 0;
 	bool pickle;
 	int rc;
 
-	*tensors = (int64_t)n - rest;
-	if (*tensors < 1)
+	for (uint32_t i = 0; i < u->n; i++)
+		size += (uint64_t)u->write[i];
+	u->form->pickle_bytes = u->form->directory_bytes = 0;
+	u->tensors = (int64_t)u->n - rest;
+	if (u->tensors < 1)
 		return 1;
-	if (first_is_pickle(o, write, write, *tensors, &pickle))
+	if (first_is_pickle(u, &pickle))
 		return -1;
 	if (pickle) {
-		end = (uint64_t)write[0];
-		form->pickle_bytes = record_bytes(o, "data.pkl", end);
-		--*tensors;
+		u->form->pickle_bytes =
+			record_bytes(o, "data.pkl", (uint64_t)u->write[0]);
+		u->tensors--;
 	}
-	if (*tensors < 1 || form->pickle_bytes < 0)
+	if (u->tensors < 1 || u->form->pickle_bytes < 0)
 		return 1;
-	/* Sizes in the pickle are integers of a few bytes: those of the writes are
-	 * as long as those of the tensors, or padded. */
-	if (put_head(o, write + pickle, *tensors))
+	if (put_head(o, u->about, u->tensors))
 		return -1;
-	rc = tensors_that_end(o, write + pickle, &end, tensor, *tensors);
-	if (rc || put_last_records(o, *tensors))
+	rc = tensors_that_end(o, u->write + pickle,
+			      pickle ? (uint64_t)u->write[0] : 0, u->tensor,
+			      u->tensors);
+	if (rc || put_last_records(o, u->tensors))
 		return rc ? rc : -1;
-	for (uint32_t i = n - rest; i < n; i++)
-		end += (uint64_t)write[i];
-	form->directory_bytes = (int64_t)(end - END_BYTES - o->at);
-	return form->directory_bytes < (int64_t)o->directory.len;
+	u->form->directory_bytes = (int64_t)(size - END_BYTES - o->at);
+	return u->form->directory_bytes < (int64_t)o->directory.len;
 }
 
-/* Has a directory of @bytes the records of @o, and tensors that are too small for a
- * write of their own? @more: bytes of the archive's name that the file has lost. */
-static bool is_directory_of(const struct torch_out *o, int64_t tensors,
-			    int more, int64_t bytes)
+/* Has the directory of @form the records of @o, and tensors that are too small for a
+ * write of their own? */
+static bool is_directory_of(const struct torch_out *o, int64_t tensors)
 {
-	int64_t len = (int64_t)o->directory.len + (int64_t)o->entries * more;
+	int64_t len = (int64_t)o->directory.len;
 	char record[32];
 
-	for (; len < bytes; tensors++)
-		len += ENTRY_BYTES + (int64_t)strlen(o->map.archive) + more +
-		       1 +
+	for (; len < o->form->directory_bytes; tensors++)
+		len += ENTRY_BYTES + (int64_t)strlen(o->map.archive) + 1 +
 		       snprintf(record, sizeof(record), "data/%lld",
 				(long long)tensors);
-	return len == bytes;
+	return len == o->form->directory_bytes;
 }
 
-/* As @release writes; @more: see is_directory_of(), or ANY_DIRECTORY. 0, 1 when it
- * cannot be, or -1 with @err. */
-static int undo_release(struct torch_form *form, int release, int more,
-			const int64_t *write, uint32_t n, int64_t *tensor,
-			int64_t *tensors, struct reel_error *err)
+/* Do the tensors make these writes, and no others? 0, 1: no; -1. */
+static int compare_writes(const struct undo *u)
 {
-	struct torch_out o = {.form = form, .dry = true, .err = err};
+	struct torch_out o;
 	int rc;
 
-	form->release = release;
-	form->pickle_bytes = form->directory_bytes = 0;
-	set_archive(&o.map, form, "");
-	rc = undo_writes(&o, form, write, n, tensor, tensors);
-	if (!rc && more != ANY_DIRECTORY &&
-	    !is_directory_of(&o, *tensors, more, form->directory_bytes))
+	begin_dry(&o, u);
+	o.expect = u->write;
+	o.expect_n = u->n;
+	rc = put_all(&o, u->tensor, u->tensors);
+	reel_buf_fini(&o.directory);
+	return rc ? -1 : o.equal != u->n || o.writes != u->n;
+}
+
+static int undo_once(struct undo *u, bool directory)
+{
+	struct torch_out o;
+	int rc;
+
+	begin_dry(&o, u);
+	rc = undo_writes(&o, u);
+	if (!rc && directory && !is_directory_of(&o, u->tensors))
 		rc = 1;
 	reel_buf_fini(&o.directory);
+	return rc ? rc : compare_writes(u);
+}
+
+/* As the release and the stream of the form write. @directory: of no other records
+ * than theirs. 0, 1 when it cannot be, or -1. */
+static int undo_form(struct undo *u, bool directory)
+{
+	int rc;
+
+	u->about = u->write;
+	rc = undo_once(u, directory);
+	/* The pickle of the tensors may be some bytes shorter than that of the writes,
+	 * which made the first tensor too small. */
+	u->about = u->tensor;
+	return rc > 0 && u->tensors > 0 ? undo_once(u, directory) : rc;
+}
+
+/* The first of the streams that makes the writes; @seen: and the only one. */
+static int undo_streams(struct undo *u, bool directory, bool *seen)
+{
+	int rc;
+
+	*seen = true;
+	u->form->stream = WORKLOAD_STREAM_13;
+	rc = undo_form(u, directory);
+	if (rc < 0)
+		return -1;
+	*seen = rc != 0;
+	u->form->stream = WORKLOAD_STREAM_12;
+	rc = undo_form(u, directory);
+	if (rc > 0 && !*seen) {
+		*seen = true;
+		u->form->stream = WORKLOAD_STREAM_13;
+		rc = undo_form(u, directory);
+	}
+	return rc;
+}
+
+/* The release whose records fill the directory; where none does, because tensors
+ * share the directory's write, the newest. */
+static int undo_releases(struct undo *u, struct torch_seen *seen)
+{
+	int known = u->form->release, rc = 1;
+
+	for (int directory = 1; rc > 0 && directory >= 0; directory--)
+		for (int i = WORKLOAD_TORCH_2_7;
+		     rc > 0 && i <= WORKLOAD_TORCH_1_6; i++) {
+			if (seen->release && i != known)
+				continue;
+			u->form->release = i;
+			rc = undo_streams(u, directory, &seen->stream);
+			if (!rc)
+				seen->release |= directory;
+		}
 	return rc;
 }
 
 int64_t torch_tensors_of(struct torch_form *form, const int64_t *write,
-			 uint32_t n, int64_t **tensor, struct reel_error *err)
+			 uint32_t n, int64_t **tensor, struct torch_seen *seen,
+			 struct reel_error *err)
 {
-	/* A file that was renamed has lost ".pt", ".tmp" or the like. */
-	static const int more[] = {0, 3, 4, ANY_DIRECTORY};
-	int64_t tensors = 0;
-	int rc = 1;
+	struct undo u = {.form = form, .write = write, .n = n, .err = err};
+	int rc;
 
 	*tensor = reel_alloc((size_t)n + 1, sizeof(**tensor), err);
 	if (!*tensor)
 		return -1;
-	for (size_t m = 0; rc > 0 && m < sizeof(more) / sizeof(more[0]); m++)
-		for (int i = WORKLOAD_TORCH_2_7;
-		     rc > 0 && i <= WORKLOAD_TORCH_1_6; i++) {
-			/* Too like the other two to be guessed. */
-			if (more[m] == ANY_DIRECTORY && i == WORKLOAD_TORCH_2_1)
-				continue;
-			rc = undo_release(form, i, more[m], write, n, *tensor,
-					  &tensors, err);
-		}
+	u.tensor = *tensor;
+	rc = undo_releases(&u, seen);
 	if (!rc)
-		return tensors;
+		return u.tensors;
 	free(*tensor);
 	*tensor = NULL;
 	return rc < 0 ? -1 : 0;

@@ -171,12 +171,12 @@ static void check_checkpoint_file(const struct workload_checkpoint_file *file,
 			       "torch and tensorflow",
 			       i);
 	if ((file->archive[0] || file->pickle_bytes || file->directory_bytes ||
-	     file->release) &&
+	     file->release || file->stream) &&
 	    file->layout != WORKLOAD_TORCH)
 		workload_fault(f,
 			       "checkpoint.files[%u]: archive, "
-			       "pickle_bytes, directory_bytes and release are "
-			       "only of torch",
+			       "pickle_bytes, directory_bytes, release and "
+			       "stream are only of torch",
 			       i);
 	if (file->series_bytes_n &&
 	    (t->n || file->layout == WORKLOAD_PLAIN_FILE))

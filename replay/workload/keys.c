@@ -72,6 +72,7 @@ static const char *const syncs[] = {"none", "barrier", "allreduce", NULL};
 static const char *const owners[] = {"root", "all", "shard", NULL};
 static const char *const layouts[] = {"plain", "torch", "tensorflow", NULL};
 static const char *const releases[] = {"2.7", "2.1", "1.6", NULL};
+static const char *const streams[] = {"libstdc++-12", "libstdc++-13", NULL};
 static const char *const limits[] = {"requests", "writes", NULL};
 static const char *const caches[] = {"as-is", "cold", "warm", NULL};
 
@@ -178,6 +179,7 @@ static const struct workload_key checkpoint_file[] = {
 	INTEGER(workload_checkpoint_file, pickle_bytes, 0, 1e9, 0),
 	INTEGER(workload_checkpoint_file, directory_bytes, 0, 1e9, 0),
 	WORD(workload_checkpoint_file, release, releases, WORKLOAD_TORCH_2_7),
+	WORD(workload_checkpoint_file, stream, streams, WORKLOAD_STREAM_12),
 	BOOL(workload_checkpoint_file, fsync, 0),
 	BOOL(workload_checkpoint_file, rename, 0),
 	END,

@@ -171,7 +171,16 @@ enum workload_layout {
 #define WORKLOAD_TENSORS 1000000 /* of a file, at most */
 
 /* The first release of torch whose archives have the same records. */
-enum workload_torch { WORKLOAD_TORCH_2_7, WORKLOAD_TORCH_2_1, WORKLOAD_TORCH_1_6 };
+enum workload_torch {
+	WORKLOAD_TORCH_2_7,
+	WORKLOAD_TORCH_2_1,
+	WORKLOAD_TORCH_1_6
+};
+
+/* The first release of libstdc++ after which a file stream buffers as little, or as
+ * long: up to 12 it writes 1024 bytes and more at once, from 13 on it fills its
+ * buffer first. */
+enum workload_stream { WORKLOAD_STREAM_12, WORKLOAD_STREAM_13 };
 
 /* @count files of a checkpoint. */
 struct workload_checkpoint_file {
@@ -193,6 +202,7 @@ struct workload_checkpoint_file {
 	char archive[WORKLOAD_NAME];
 	int64_t pickle_bytes, directory_bytes;
 	int release; /* enum workload_torch */
+	int stream;  /* enum workload_stream */
 	bool fsync;
 	bool rename; /* written under another name; tensorflow always is */
 };

@@ -26,6 +26,8 @@ def calls(trace, pattern):
 if __name__ == "__main__":
     ours, theirs = calls("ours.st", sys.argv[1]), calls("theirs.st", sys.argv[2])
     for name, a, b in zip(("writes", "reads"), ours, theirs):
+        if name not in (sys.argv[3:] or ("writes", "reads")):
+            continue
         print(name, len(a), len(b), "equal" if a == b else "different")
         assert a and a == b, [(i, x, y) for i, (x, y) in enumerate(zip(a, b)) if x != y][:3]
 PY
@@ -37,6 +39,19 @@ traced() {
 }
 
 # --- torch --------------------------------------------------------------------
+torch_python=
+for p in python3 /usr/bin/python3; do
+	"$p" -c 'import torch' 2>/dev/null && torch_python=${torch_python:-$p}
+done
+# The release of torch, and of the libstdc++ that it loads, as a workload names them.
+form=
+[ -n "$torch_python" ] && form=$("$torch_python" -c '
+import torch
+release = tuple(map(int, torch.__version__.split(".")[:2]))
+maps = [line.split()[-1] for line in open("/proc/self/maps") if "libstdc++.so" in line]
+print("\"release\": \"%s\", \"stream\": \"libstdc++-%d\"" % (
+    "2.7" if release >= (2, 7) else "2.1" if release >= (2, 1) else "1.6",
+    13 if b"GLIBCXX_3.4.31" in open(maps[0], "rb").read() else 12))')
 sizes='{"quantiles": [8, 900, 1100, 3000, 8000, 9000, 500000]}'
 workload t.json "{\"writes\": 1, \"reads\": 1, \"files\": [{\"layout\": \"torch\", \"bytes\": 80000000, \"tensor_bytes\": $sizes}]}"
 check 'torch: a zip file without a fault' 'run t.json --checkpoints ck && python3 -c "
@@ -54,22 +69,30 @@ torch.save({k: v.clone() for k, v in tensors.items()}, name)
 torch.load(name)
 print(torch.__version__, len(tensors))
 PY
-if [ -z "$strace_ok" ]; then
-	skip 'torch: the calls of torch.save and torch.load' 'no strace'
-elif ! python3 -c 'import torch; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13)' 2>/dev/null; then
-	skip 'torch: the calls of torch.save and torch.load' 'no torch 2.13'
-else
-	mkdir theirs
-	check 'torch: the calls of torch.save and torch.load' 'rm -rf ck; traced ours.st "$IOREEL" run -q t.json --data . --checkpoints ck &&
-		traced theirs.st python3 torch_calls.py ck/*.pt 80000000 && python3 calls.py "ck/.*[.]pt" "theirs/"'
-	check 'torch: the bytes before the identifier' '[ "$(cmp ck/*.pt theirs/*.pt | sed "s/.*byte \([0-9]*\),.*/\1/")" -gt 80000000 ]'
-	check 'torch: one tensor' 'workload o.json "{\"writes\": 1, \"reads\": 1, \"files\": [{\"layout\": \"torch\", \"bytes\": 33333333}]}"
-		rm -rf ck theirs/*; traced ours.st "$IOREEL" run -q o.json --data . --checkpoints ck &&
-		traced theirs.st python3 torch_calls.py ck/*.pt 33333333 && python3 calls.py "ck/.*[.]pt" "theirs/"'
-	check 'torch: 1,000 tensors, which Python pickles in two lots' 'workload o.json "{\"writes\": 1, \"reads\": 1, \"files\": [{\"layout\": \"torch\", \"bytes\": 700000, \"tensor_bytes\": 700}]}"
-		rm -rf ck theirs/*; traced ours.st "$IOREEL" run -q o.json --data . --checkpoints ck &&
-		traced theirs.st python3 torch_calls.py ck/*.pt 700000 && python3 calls.py "ck/.*[.]pt" "theirs/"'
-fi
+# same_calls TITLE FILE BYTES: as the torch here makes them; of its loads those of 2.13 are known.
+torch_files="\"layout\": \"torch\", $form"
+calls=writes
+[ -n "$torch_python" ] && "$torch_python" -c 'import torch; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13)' 2>/dev/null && calls='writes reads'
+same_calls() {
+	if [ -z "$strace_ok" ]; then
+		skip "$1" 'no strace'
+	elif [ -z "$torch_python" ]; then
+		skip "$1" 'no torch'
+	else
+		workload o.json "{\"writes\": 1, \"reads\": 1, \"files\": [{$torch_files, $2}]}"
+		rm -rf ck theirs
+		mkdir theirs
+		check "$1" 'traced ours.st "$IOREEL" run -q o.json --data . --checkpoints ck &&
+			traced theirs.st "$torch_python" torch_calls.py ck/*.pt '"$3"' && python3 calls.py "ck/.*[.]pt" "theirs/" $calls'
+	fi
+}
+same_calls 'torch: the calls of torch.save and torch.load' "\"bytes\": 80000000, \"tensor_bytes\": $sizes" 80000000
+# Before 2.1 no record tells them apart.
+[ ! -d theirs ] || check 'torch: the bytes before the identifier' 'cmp ck/*.pt theirs/*.pt >differ ||
+	[ "$(sed "s/.*byte \([0-9]*\),.*/\1/" differ)" -gt 80000000 ]'
+same_calls 'torch: one tensor' '"bytes": 33333333' 33333333
+same_calls 'torch: 1,000 tensors, which Python pickles in two lots' '"bytes": 700000, "tensor_bytes": 700' 700000
+same_calls 'torch: tensors smaller than the buffer of the stream' '"bytes": 60000, "tensor_bytes": 7000' 60000
 
 # --- TensorFlow ---------------------------------------------------------------
 sizes='{"quantiles": [8, 3000, 9000, 3500000, 12000000]}'
@@ -250,13 +273,6 @@ worst = max((abs(f["d"] or 0), f["name"]) for f in d["factors"] if f["unit"] not
 print("KS", ks, "|d|", worst)
 assert ks <= 0.02 and worst[0] <= 0.1
 PY
-torch_python=
-for p in python3 /usr/bin/python3; do
-	"$p" -c '
-import torch
-release = tuple(map(int, torch.__version__.split(".")[:2]))
-assert not (2, 1) <= release < (2, 7)' 2>/dev/null && torch_python=${torch_python:-$p}
-done
 # refit NAME: fit the recording NAME.reel, generate, run and compare.
 refit() {
 	"$IOREEL" fit -q "$1.reel" -o "$1.json" && "$IOREEL" gen -q "$1.json" "$1.data" && rm -rf ck &&
@@ -271,6 +287,7 @@ if [ -n "$torch_python" ]; then
 		[ "$(field job.json "[d[\"checkpoint\"][\"every_epochs\"]] + [(f[\"layout\"], f[\"owner\"], f[\"count\"], f[\"fsync\"], f[\"rename\"], 200000 < f[\"bytes\"] < 210000) for f in d[\"checkpoint\"][\"files\"]]")" = "[2, ('"'torch', 'root', 1, True, True, True"')]" ]'
 	for how in model small large; do
 		check "fit: the writes of torch.save, $how" '"$IOREEL" record -q -o $how.reel -- "$torch_python" fit_torch.py $how && refit $how'
+		[ $how = small ] || is "fit: release and stream of torch.save, $how" "$(field $how.json "(lambda f: \"\\\"release\\\": \\\"%s\\\", \\\"stream\\\": \\\"%s\\\"\" % (f[\"release\"], f[\"stream\"]))(d[\"checkpoint\"][\"files\"][0])")" "$form"
 		[ $how = small ] || check "fit: a zip file without a fault, $how" '"$torch_python" -c "
 import glob, torch, zipfile
 for f in glob.glob(\"ck/*.pt\"):
@@ -285,7 +302,7 @@ assert f"'
 		check 'fit: the writes of shards' 'refit shards "mpirun --allow-run-as-root --oversubscribe -n 2"'
 	fi
 else
-	skip 'fit: files of torch.save, synced and renamed' 'no torch, or 2.1 to 2.6, whose write sizes are not known'
+	skip 'fit: files of torch.save, synced and renamed' 'no torch'
 fi
 
 # Archives of all releases of torch: their records, and fit finds the release.
