@@ -16,6 +16,7 @@
 #include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/num.h"
+#include "lib/output.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 
@@ -29,6 +30,7 @@
 
 struct output {
 	const char *path; /* NULL: stdout */
+	char *target;	  /* that @tmp replaces */
 	struct reel_buf tmp;
 	FILE *file;
 };
@@ -50,17 +52,15 @@ static int open_output(struct output *out, struct reel_error *err)
 		return 0;
 	}
 	if (is_replaced(name)) {
-		if (reel_buf_printf(&out->tmp, err, "%s.tmp.%ld", name,
+		out->target = reel_output_path(name, err);
+		if (!out->target ||
+		    reel_buf_printf(&out->tmp, err, "%s.tmp.%ld", out->target,
 				    (long)getpid()))
 			return -1;
 		name = reel_buf_text(&out->tmp);
 	}
 	out->file = fopen(name, "we");
-	if (!out->file) {
-		reel_buf_fini(&out->tmp);
-		return reel_fail_io(err, "create", out->path, errno);
-	}
-	return 0;
+	return out->file ? 0 : reel_fail_io(err, "create", out->path, errno);
 }
 
 /* Close the output; keep it when @rc is 0, else remove it. Returns the new rc. */
@@ -70,11 +70,12 @@ static int close_output(struct output *out, int rc, struct reel_error *err)
 
 	if (out->file && out->file != stdout && fclose(out->file) && !rc)
 		rc = reel_fail_io(err, "write", out->path, errno);
-	if (!rc && tmp && rename(tmp, out->path))
+	if (!rc && tmp && rename(tmp, out->target))
 		rc = reel_fail_io(err, "create", out->path, errno);
 	if (rc && tmp)
 		unlink(tmp);
 	reel_buf_fini(&out->tmp);
+	free(out->target);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/output.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 
@@ -56,10 +57,8 @@ static int fit(const char *run_path, const char *output, bool quiet,
 		rc = workload_write(&w, &text, err);
 	if (!rc && !quiet)
 		print_reasons(&w);
-	if (!rc && output)
-		rc = reel_buf_write_file(&text, output, err);
-	else if (!rc)
-		fputs(reel_buf_text(&text), stdout);
+	if (!rc)
+		rc = reel_output_write(&text, output, err);
 	reel_store_close(st);
 	workload_fini(&w);
 	reel_buf_fini(&text);

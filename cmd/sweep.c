@@ -16,6 +16,7 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/output.h"
 #include "lib/progress.h"
 
 #include "cmd/commands.h"
@@ -301,7 +302,7 @@ static int write_file(const struct sweeping *s, const char *path,
 
 	if (path)
 		rc = make(&s->grid, s->metric, &text, err) ||
-		     reel_buf_write_file(&text, path, err);
+		     reel_output_write(&text, path, err);
 	reel_buf_fini(&text);
 	return rc ? -1 : 0;
 }

@@ -7,6 +7,7 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/output.h"
 
 #include "cmd/commands.h"
 #include "replay/workload/dlio.h"
@@ -130,16 +131,6 @@ static void print_keys(const struct workload_key *keys, const char *in)
 
 /* --- import, export ------------------------------------------------------- */
 
-/* To @path; NULL: standard output. */
-static int deliver(const struct reel_buf *text, const char *path,
-		   struct reel_error *err)
-{
-	if (path)
-		return reel_buf_write_file(text, path, err);
-	fputs(reel_buf_text(text), stdout);
-	return 0;
-}
-
 static int import(const char *path, const char *output)
 {
 	struct reel_buf notes = REEL_BUF_INIT, text = REEL_BUF_INIT;
@@ -149,7 +140,7 @@ static int import(const char *path, const char *output)
 
 	if (!rc)
 		rc = workload_write(&w, &text, &err) ||
-		     deliver(&text, output, &err);
+		     reel_output_write(&text, output, &err);
 	if (!rc && notes.len) {
 		char *line = notes.data, *end;
 
@@ -177,7 +168,7 @@ static int export(const char *path, int as, const char *output)
 
 	if (!rc)
 		rc = formats[as](&w, &text, &err) ||
-		     deliver(&text, output, &err);
+		     reel_output_write(&text, output, &err);
 	workload_fini(&w);
 	reel_buf_fini(&text);
 	return rc ? reel_cli_fail(&cmd_workload, &err) : 0;

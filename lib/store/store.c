@@ -16,6 +16,7 @@
 
 #include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/output.h"
 #include "lib/store/schema.h"
 
 static const char store_sql[] =
@@ -129,23 +130,6 @@ static int create_in(struct reel_store *st, const char *file,
 _Static_assert(REEL_STORE_APPLICATION_ID == 1768911409, "as in the pragma");
 _Static_assert(REEL_STORE_VERSION == 5, "as in the pragma");
 
-/*
- * The file to replace. A rename onto a link would replace the link: that of
- * /dev/stdout is one of the system.
- */
-static int find_target(struct reel_store *st, struct reel_error *err)
-{
-	struct stat link;
-
-	if (lstat(st->path, &link) || !S_ISLNK(link.st_mode)) {
-		st->target = reel_strdup(st->path, err);
-		return st->target ? 0 : -1;
-	}
-	st->target = realpath(st->path, NULL);
-	return st->target ? 0
-			  : reel_fail_io(err, "create store", st->path, errno);
-}
-
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err)
 {
@@ -168,7 +152,8 @@ int reel_store_create(struct reel_store **out, const char *path,
 	default:
 		break;
 	}
-	if (find_target(st, err) || reel_buf_printf(&tmp, err, "%s.tmp.%ld",
+	st->target = reel_output_path(path, err);
+	if (!st->target || reel_buf_printf(&tmp, err, "%s.tmp.%ld",
 						    st->target, (long)getpid()))
 		goto out;
 	/* remove a stale one of a reused pid; open() reports why it cannot */

@@ -221,6 +221,10 @@ check 'no such run' 'fails --as csv nowhere && grep -q "^ioreel export: cannot o
 check 'neither a trace nor a store' 'fails --as csv check.py'
 check 'a directory that is not there' 'fails --as csv -o no/dir/x job.db && grep -q "cannot create .no/dir/x.: No such file" err'
 check 'a directory in its place' 'mkdir dir; fails --as csv -o dir job.db; ! ls -a dir | grep tmp && ! ls | grep tmp'
+check 'a link as output stays, the file that it names is written' 'ioreel export --as csv -o plain.csv job.db && : >real.csv && ln -s real.csv link.csv &&
+	ioreel export --as csv -o link.csv job.db && [ -L link.csv ] && cmp plain.csv real.csv && ! ls | grep tmp'
+check 'a link to no file is no output, and stays' 'ln -s none.csv dangling.csv; fails --as csv -o dangling.csv job.db &&
+	grep -q "cannot create .dangling.csv.: No such file" err && [ -L dangling.csv ]'
 check 'a run is not replaced by its export' 'cp job.db same.db; ioreel export --as csv -o same.db same.db 2>err; [ $? = 2 ] &&
 	grep -q "it is the run" err && cmp job.db same.db'
 if [ -e /dev/full ]; then

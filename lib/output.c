@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+char *reel_output_path(const char *path, struct reel_error *err)
+{
+	struct stat link, st;
+	char *target;
+
+	if (lstat(path, &link) || !S_ISLNK(link.st_mode) ||
+	    (!stat(path, &st) && !S_ISREG(st.st_mode)))
+		return reel_strdup(path, err);
+	target = realpath(path, NULL);
+	if (!target)
+		reel_fail_io(err, "create", path, errno);
+	return target;
+}
+
+int reel_output_write(const struct reel_buf *text, const char *path,
+		      struct reel_error *err)
+{
+	char *target;
+	int rc;
+
+	if (!path) {
+		fputs(reel_buf_text(text), stdout);
+		return 0;
+	}
+	target = reel_output_path(path, err);
+	rc = target ? reel_buf_write_file(text, target, err) : -1;
+	free(target);
+	return rc;
+}

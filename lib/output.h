@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that a user names as an output. */
+#ifndef LIB_OUTPUT_H
+#define LIB_OUTPUT_H
+
+struct reel_buf;
+struct reel_error;
+
+/*
+ * The file that an output @path replaces: @path, or the file that this link names. A
+ * rename onto a link would replace the link, and /dev/stdout is one of the system. A
+ * device or pipe stays @path. For free(); NULL with @err: no memory, or a link to no
+ * file.
+ */
+char *reel_output_path(const char *path, struct reel_error *err);
+
+/* Write @text to the output @path, which is never half written; NULL: standard
+ * output. 0, or -1 with @err. */
+int reel_output_write(const struct reel_buf *text, const char *path,
+		      struct reel_error *err);
+
+#endif
