@@ -173,7 +173,7 @@ int compare_json_pair(const struct compare_pair *p, struct reel_error *err)
 {
 	const struct reel_likeness *l = p->likeness;
 	json_t *doc = json_pack(
-		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:f, "
+		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:o, "
 		"s:o}",
 		"a", reel_json_name(p->a), "b", reel_json_name(p->b), "cosine",
 		real_or_null(l->has_cosine, l->cosine), "factors_used",
@@ -183,8 +183,8 @@ int compare_json_pair(const struct compare_pair *p, struct reel_error *err)
 		"threads_same", (json_int_t)l->threads_same,
 		"same_sequence_share",
 		real_or_null(l->has_same, l->same_sequence_share),
-		"call_total_variation", l->call_tv, "total_time_d",
-		real_or_null(l->has_time, l->total_time_d));
+		"call_total_variation", share_or_null(l->call_tv),
+		"total_time_d", real_or_null(l->has_time, l->total_time_d));
 
 	if (doc) {
 		add_runs(doc, p);

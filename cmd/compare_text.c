@@ -161,12 +161,12 @@ static void add_structure(struct reel_buf *text, const struct reel_likeness *l)
 				"call sequence identical in %s of %s threads; ",
 				reel_num_count(num, l->threads_same),
 				reel_num_count(num2, threads));
-	reel_buf_printf(text, NULL, "call counts differ by %s; total time %s",
-			reel_num_percent(num, l->call_tv),
-			l->has_time
-				? compare_format_change(
-					  num2, reel_change(l->total_time_d))
-				: "-");
+	reel_buf_printf(
+		text, NULL, "call counts differ by %s; total time %s",
+		l->call_tv >= 0 ? reel_num_percent(num, l->call_tv) : "-",
+		l->has_time ? compare_format_change(
+				      num2, reel_change(l->total_time_d))
+			    : "-");
 }
 
 /* Shares are compared in points. */

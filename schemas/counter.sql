@@ -50,3 +50,112 @@ CREATE VIEW v_counter AS
 SELECT file AS source, module, record, path, rank, name, value
 FROM counter JOIN counter_record USING (record_id)
 JOIN counter_name USING (name_id) JOIN source USING (source_id);
+
+-- v_counter_figure: Darshan's counters of calls, bytes and time under one name for
+-- all modules. A value of -1 was not monitored and is NULL. A record of rank -1
+-- has the sum of all ranks: records of the same file by rank are left out beside
+-- it. in_total: 1 for the records that the sums of the job are made of, so that
+-- no byte counts twice: POSIX, STDIO, and MPI-IO for files without a record of
+-- POSIX; datasets of HDF5 and variables of PnetCDF only where the source has none
+-- of the three.
+-- opens, stats, reads, writes: calls; meta_calls: opens, stats, seeks, syncs,
+-- flushes; seq, consec: Darshan's, of POSIX; *_ns: time in calls, summed over ranks
+-- (F_READ_TIME, F_WRITE_TIME, F_META_TIME).
+-- unit: as the names say    empty: no row
+-- source: darshan-runtime; ioreel-store(5), "Imports"
+CREATE VIEW v_counter_figure (source_id, module, record_id, record, path, rank,
+	in_total, figure, value) AS
+WITH prefix(module, prefix) AS (VALUES ('POSIX', 'POSIX_'),
+	('STDIO', 'STDIO_'), ('MPI-IO', 'MPIIO_'), ('H5D', 'H5D_'),
+	('PNETCDF_VAR', 'PNETCDF_VAR_')),
+suffix(suffix, figure) AS (VALUES ('OPENS', 'opens'),
+	('INDEP_OPENS', 'opens'), ('COLL_OPENS', 'opens'), ('STATS', 'stats'),
+	('READS', 'reads'), ('INDEP_READS', 'reads'), ('COLL_READS', 'reads'),
+	('SPLIT_READS', 'reads'), ('NB_READS', 'reads'), ('WRITES', 'writes'),
+	('INDEP_WRITES', 'writes'), ('COLL_WRITES', 'writes'),
+	('SPLIT_WRITES', 'writes'), ('NB_WRITES', 'writes'),
+	('OPENS', 'meta_calls'), ('INDEP_OPENS', 'meta_calls'),
+	('COLL_OPENS', 'meta_calls'), ('STATS', 'meta_calls'),
+	('SEEKS', 'meta_calls'), ('FSYNCS', 'meta_calls'),
+	('FDSYNCS', 'meta_calls'), ('SYNCS', 'meta_calls'),
+	('FLUSHES', 'meta_calls'),
+	('BYTES_READ', 'read_bytes'), ('BYTES_WRITTEN', 'write_bytes'),
+	('SEQ_READS', 'seq'), ('SEQ_WRITES', 'seq'),
+	('CONSEC_READS', 'consec'), ('CONSEC_WRITES', 'consec'),
+	('F_READ_TIME', 'read_ns'), ('F_WRITE_TIME', 'write_ns'),
+	('F_META_TIME', 'meta_ns')),
+figure(module, name_id, figure) AS MATERIALIZED (
+	SELECT module, name_id, figure
+	FROM prefix JOIN suffix JOIN counter_name ON name = prefix || suffix),
+shared(source_id, module, record) AS MATERIALIZED (
+	SELECT source_id, module, record FROM counter_record WHERE rank = -1),
+posix(source_id, record) AS MATERIALIZED (
+	SELECT source_id, record FROM counter_record WHERE module = 'POSIX'),
+below(source_id) AS MATERIALIZED (
+	SELECT DISTINCT source_id FROM counter_record
+	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO')),
+record AS MATERIALIZED (
+	SELECT *, CASE module WHEN 'MPI-IO' THEN
+			(source_id, record) NOT IN (SELECT * FROM posix)
+		WHEN 'POSIX' THEN 1 WHEN 'STDIO' THEN 1
+		ELSE source_id NOT IN (SELECT * FROM below) END AS in_total
+	FROM counter_record r
+	WHERE module IN (SELECT module FROM prefix) AND (rank IS -1 OR
+		(source_id, module, record) NOT IN (SELECT * FROM shared)))
+SELECT r.source_id, r.module, r.record_id, r.record, r.path, r.rank,
+	r.in_total, f.figure, CASE WHEN c.value = -1 THEN NULL
+		WHEN f.figure GLOB '*_ns' THEN c.value * 1e9 ELSE c.value END
+FROM counter c CROSS JOIN figure f USING (name_id)
+CROSS JOIN record r ON r.record_id = c.record_id AND r.module = f.module;
+
+-- v_counter_total: the sums of v_counter_figure over the records in_total.
+-- files: those that were opened, read or written, without the standard streams.
+-- posix_calls: reads and writes, of which seq and consec are.
+-- unit: as the names say    empty: one row of NULL, no counters; files 0
+-- source: ioreel-store(5), "Imports"
+CREATE VIEW v_counter_total (files, reads, writes, meta_calls, read_bytes,
+	write_bytes, posix_calls, seq, consec) AS
+SELECT count(DISTINCT source_id || ' ' || record) FILTER
+		(WHERE figure IN ('opens', 'reads', 'writes') AND value > 0
+		AND path IS NOT '<STDIN>' AND path IS NOT '<STDOUT>'
+		AND path IS NOT '<STDERR>'),
+	CAST(sum(value) FILTER (WHERE figure = 'reads') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'writes') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'meta_calls') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'read_bytes') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'write_bytes') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE module = 'POSIX'
+		AND figure IN ('reads', 'writes')) AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'seq') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'consec') AS INTEGER)
+FROM v_counter_figure WHERE in_total;
+
+-- v_counter_file: the same for each file that was opened, read or written.
+-- unit: as the names say    empty: no row, no counters; NULL, not monitored
+-- source: ioreel-store(5), "Imports"
+CREATE VIEW v_counter_file (path, shared, opens, reads, writes, meta_calls,
+	read_bytes, write_bytes, read_ns, write_ns, meta_ns) AS
+SELECT coalesce(path, 'record ' || record), max(rank IS -1),
+	CAST(sum(value) FILTER (WHERE figure = 'opens') AS INTEGER) AS opens,
+	CAST(sum(value) FILTER (WHERE figure = 'reads') AS INTEGER) AS reads,
+	CAST(sum(value) FILTER (WHERE figure = 'writes') AS INTEGER) AS writes,
+	CAST(sum(value) FILTER (WHERE figure = 'meta_calls') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'read_bytes') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'write_bytes') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'read_ns') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'write_ns') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'meta_ns') AS INTEGER)
+FROM v_counter_figure WHERE in_total
+GROUP BY source_id, record
+HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
+
+-- v_measured: how the I/O of the run is known. by_events: 1, a call was recorded or
+-- the run is no import; by_counters: 1, there are only counters. Both 0: an import
+-- without I/O, as a profile.
+-- unit: 0 or 1    empty: no row
+-- source: ioreel-store(5), "Imports"
+CREATE VIEW v_measured (by_events, by_counters) AS
+SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
+	calls = 0 AND EXISTS (SELECT 1 FROM counter_record WHERE module IN
+		('POSIX', 'STDIO', 'MPI-IO', 'H5D', 'PNETCDF_VAR'))
+FROM run;

@@ -31,32 +31,16 @@ FROM one
 ORDER BY CASE layer WHEN 'MPIIO' THEN 0 WHEN 'STDIO' THEN 1 WHEN 'POSIX' THEN 2
 	WHEN 'ASYNC' THEN 3 ELSE 4 END;
 
--- v_counter_layer: the same of Darshan's counters, which are of modules. A
--- record is a file of a rank (rank NULL: of all ranks). Bytes of MPI-IO, HDF5
--- and PnetCDF are in total_* only for files without a record of POSIX.
+-- v_counter_layer: the same of Darshan's counters, which are of modules; in total_*
+-- no byte counts twice (v_counter_figure).
 -- unit: bytes    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_counter_layer (module, read_bytes, write_bytes, total_read_bytes,
 	total_write_bytes) AS
-WITH name(module, name_id, op) AS MATERIALIZED (
-	SELECT m.column1, name_id, o.column1
-	FROM (VALUES ('POSIX', 'POSIX_'), ('STDIO', 'STDIO_'),
-		('MPI-IO', 'MPIIO_'), ('H5D', 'H5D_'),
-		('PNETCDF_VAR', 'PNETCDF_VAR_')) m
-	JOIN (VALUES ('READ'), ('WRITTEN')) o
-	JOIN counter_name ON name = m.column2 || 'BYTES_' || o.column1),
-below(source_id, record) AS MATERIALIZED (
-	SELECT source_id, record FROM counter_record WHERE module = 'POSIX'),
-value(module, op, bytes, counted) AS (
-	SELECT n.module, n.op, max(c.value, 0), n.module IN ('POSIX', 'STDIO')
-		OR (r.source_id, r.record) NOT IN (SELECT * FROM below)
-	FROM counter c CROSS JOIN name n USING (name_id)
-	CROSS JOIN counter_record r ON r.record_id = c.record_id
-		AND r.module = n.module)
-SELECT module, coalesce(sum(bytes) FILTER (WHERE op = 'READ'), 0),
-	coalesce(sum(bytes) FILTER (WHERE op = 'WRITTEN'), 0),
-	coalesce(sum(bytes) FILTER (WHERE op = 'READ' AND counted), 0),
-	coalesce(sum(bytes) FILTER (WHERE op = 'WRITTEN' AND counted), 0)
-FROM value
+SELECT module, coalesce(sum(value) FILTER (WHERE figure = 'read_bytes'), 0),
+	coalesce(sum(value) FILTER (WHERE figure = 'write_bytes'), 0),
+	coalesce(sum(value) FILTER (WHERE figure = 'read_bytes' AND in_total), 0),
+	coalesce(sum(value) FILTER (WHERE figure = 'write_bytes' AND in_total), 0)
+FROM v_counter_figure
 GROUP BY module
 ORDER BY module;

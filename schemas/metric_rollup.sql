@@ -147,7 +147,10 @@ GROUP BY p.process_id;
 --               through mappings (v_mapped)
 --   code_opens  opens of code and system files, which are counted only: opens,
 --               not files
--- unit: as the columns say    empty: 0 calls and bytes, NULL times
+-- Where an import has only counters, files, calls and bytes are their sums
+-- (v_counter_total).
+-- unit: as the columns say    empty: 0 calls and bytes, NULL times; all NULL, an
+-- import without I/O
 -- source: ioreel-store(5), "Operations", "Time", "Completeness"
 CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes,
 	threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events,
@@ -162,15 +165,30 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 	r.events, r.calls,
 	(SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1),
 	(SELECT coalesce(sum(bytes), 0) FROM rollup WHERE message = 1),
-	(SELECT coalesce(sum(is_file), 0) FROM v_file),
-	(SELECT coalesce(sum(calls), 0) FROM v_group WHERE call_group = 'read'),
-	(SELECT coalesce(sum(calls), 0) FROM v_group WHERE call_group = 'write'),
-	(SELECT coalesce(sum(calls), 0) FROM v_group
-		WHERE call_group NOT IN ('read', 'write')),
-	(SELECT coalesce(sum(bytes), 0) FROM v_group WHERE call_group = 'read'),
-	(SELECT coalesce(sum(bytes), 0) FROM v_group WHERE call_group = 'write'),
-	(SELECT coalesce(sum(errors), 0) FROM v_group),
-	(SELECT coalesce(sum(eof_reads), 0) FROM v_group),
+	CASE WHEN by_events THEN (SELECT coalesce(sum(is_file), 0) FROM v_file)
+		WHEN by_counters THEN (SELECT files FROM v_counter_total) END,
+	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group
+			WHERE call_group = 'read')
+		WHEN by_counters THEN (SELECT reads FROM v_counter_total) END,
+	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group
+			WHERE call_group = 'write')
+		WHEN by_counters THEN (SELECT writes FROM v_counter_total) END,
+	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group
+			WHERE call_group NOT IN ('read', 'write'))
+		WHEN by_counters THEN (SELECT meta_calls FROM v_counter_total)
+		END,
+	CASE WHEN by_events THEN (SELECT coalesce(sum(bytes), 0) FROM v_group
+			WHERE call_group = 'read')
+		WHEN by_counters THEN (SELECT read_bytes FROM v_counter_total)
+		END,
+	CASE WHEN by_events THEN (SELECT coalesce(sum(bytes), 0) FROM v_group
+			WHERE call_group = 'write')
+		WHEN by_counters THEN (SELECT write_bytes FROM v_counter_total)
+		END,
+	CASE WHEN by_events
+		THEN (SELECT coalesce(sum(errors), 0) FROM v_group) END,
+	CASE WHEN by_events
+		THEN (SELECT coalesce(sum(eof_reads), 0) FROM v_group) END,
 	(SELECT nullif(union_ns, 0) FROM io_time
 		WHERE process_id IS NULL AND op = 'io'),
 	r.lost, r.clock_error_ns,
@@ -178,4 +196,4 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 	(SELECT coalesce(sum(calls), 0) FROM code_io),
 	(SELECT coalesce(sum(read_bytes), 0) FROM code_io),
 	(SELECT coalesce(sum(mapped_bytes), 0) FROM file_io)
-FROM run r;
+FROM run r, v_measured;

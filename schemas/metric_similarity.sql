@@ -69,7 +69,8 @@ WHERE i.message = 0;
 -- v_similarity_vector: the factors that "ioreel compare" puts into the cosine
 -- of the DLIO paper, in its order. "sequential" and "consecutive" are Darshan's
 -- SEQ and CONSEC over all reads and writes, as in the paper. Bytes and files
--- come from v_summary, sizes and bandwidth from single calls.
+-- come from v_summary, sizes and bandwidth from single calls; where a log has only
+-- counters, the mean size is its bytes / calls.
 -- unit: as the row says    empty: NULL, the factor is left out
 -- source: DLIO (CCGrid 2021), V.B; ioreel-store(5), "Likeness"
 CREATE VIEW v_similarity_vector (ordinal, name, unit, value) AS
@@ -84,7 +85,10 @@ UNION ALL SELECT 4, 'transfer size, min', 'B',
 UNION ALL SELECT 5, 'transfer size, max', 'B',
 	(SELECT max_bytes FROM transfer_size WHERE op = 'all')
 UNION ALL SELECT 6, 'transfer size, mean', 'B',
-	(SELECT mean_bytes FROM transfer_size WHERE op = 'all')
+	coalesce((SELECT mean_bytes FROM transfer_size WHERE op = 'all'),
+		(SELECT 1.0 * (read_bytes + write_bytes)
+				/ nullif(read_calls + write_calls, 0)
+			FROM v_summary, v_measured WHERE by_counters))
 UNION ALL SELECT 7, 'transfer size, median', 'B',
 	(SELECT median_bytes FROM transfer_size WHERE op = 'all')
 UNION ALL SELECT 8, 'bandwidth per call, mean', 'B/s',
@@ -92,8 +96,12 @@ UNION ALL SELECT 8, 'bandwidth per call, mean', 'B/s',
 UNION ALL SELECT 9, 'bandwidth per call, median', 'B/s',
 	(SELECT median_bytes_per_s FROM call_bandwidth WHERE op = 'all')
 UNION ALL SELECT 10, 'sequential', '%',
-	(SELECT 100.0 * sum(seq) / sum(ops) FROM darshan_sequence)
+	coalesce((SELECT 100.0 * sum(seq) / sum(ops) FROM darshan_sequence),
+		(SELECT 100.0 * seq / nullif(posix_calls, 0)
+			FROM v_counter_total, v_measured WHERE by_counters))
 UNION ALL SELECT 11, 'consecutive', '%',
-	(SELECT 100.0 * sum(consec) / sum(ops) FROM darshan_sequence)
+	coalesce((SELECT 100.0 * sum(consec) / sum(ops) FROM darshan_sequence),
+		(SELECT 100.0 * consec / nullif(posix_calls, 0)
+			FROM v_counter_total, v_measured WHERE by_counters))
 UNION ALL SELECT 12, 'files', '',
 	(SELECT files FROM v_summary);

@@ -29,7 +29,7 @@ SELECT (SELECT count(*) FROM host), EXISTS (SELECT 1 FROM site_io),
 	EXISTS (SELECT 1 FROM step WHERE steps > 1);
 
 -- v_report_totals: the counts of v_summary.
--- unit: as the columns say    empty: 0 calls and bytes, NULL times
+-- unit: as the columns say    empty: as in v_summary
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_report_totals (events, calls, messages, message_bytes, files,
 	read_calls, write_calls, meta_calls, read_bytes, write_bytes,
@@ -51,8 +51,9 @@ ORDER BY call_id, message;
 
 -- v_report_files: the files with calls, in the order of the time spent in them.
 -- time_ns: all calls; backward: reads and writes that went back in the file,
--- NULL: none did.
--- unit: calls, bytes, ns    empty: no row
+-- NULL: none did. Where an import has only counters, the files are those of
+-- v_counter_file.
+-- unit: calls, bytes, ns    empty: no row; NULL, not in the counters
 -- source: ioreel-store(5), "Operations", "Sequentiality"
 CREATE VIEW v_report_files (path, kind, class, size_bytes, shared, opens, reads,
 	writes, meta_calls, errors, eof_reads, read_bytes, write_bytes, read_ns,
@@ -60,10 +61,15 @@ CREATE VIEW v_report_files (path, kind, class, size_bytes, shared, opens, reads,
 SELECT path, kind, class, size_bytes, shared, opens, reads, writes, meta_calls,
 	errors, eof_reads, read_bytes, write_bytes, read_ns, write_ns, meta_ns,
 	mapped_bytes, CASE WHEN reads + writes + meta_calls > 0
-		THEN nullif(read_ns + write_ns + meta_ns, 0) ELSE 0 END,
+		THEN nullif(read_ns + write_ns + meta_ns, 0) ELSE 0 END AS time_ns,
 	(SELECT s.random FROM file_sequence s WHERE s.file_id = f.file_id)
 FROM v_file f
-ORDER BY read_ns + write_ns + meta_ns DESC, path;
+UNION ALL
+SELECT path, 'file', NULL, NULL, shared, opens, reads, writes, meta_calls, NULL,
+	NULL, read_bytes, write_bytes, read_ns, write_ns, meta_ns, NULL,
+	coalesce(read_ns, 0) + coalesce(write_ns, 0) + coalesce(meta_ns, 0), NULL
+FROM v_counter_file WHERE (SELECT by_counters FROM v_measured)
+ORDER BY time_ns DESC, path;
 
 -- v_report_steps: v_step with a number for each step, the declared one or else
 -- its ordinal in the rank.
@@ -195,17 +201,19 @@ GROUP BY w.world, p.rank
 ORDER BY w.world, p.rank;
 
 -- v_report_processes: v_process with the process's world, host and I/O time.
--- unit: calls, bytes, ns    empty: no row
+-- unit: calls, bytes, ns    empty: no row; NULL, an import without calls
 -- source: ioreel-store(5), "Operations", "Time"
 CREATE VIEW v_report_processes (process_id, pid, rank, role, reads, writes,
 	meta_calls, read_bytes, write_bytes, sum_ns, errors, files, host_id,
 	world, io_ns, host) AS
-SELECT v.process_id, v.pid, v.rank, v.role, v.reads, v.writes, v.meta_calls,
-	v.read_bytes, v.write_bytes,
+SELECT v.process_id, v.pid, v.rank, v.role, iif(by_events, v.reads, NULL),
+	iif(by_events, v.writes, NULL), iif(by_events, v.meta_calls, NULL),
+	iif(by_events, v.read_bytes, NULL), iif(by_events, v.write_bytes, NULL),
 	CASE WHEN v.reads + v.writes + v.meta_calls > 0
-		THEN nullif(v.sum_ns, 0) ELSE 0 END,
-	v.errors, v.files, p.host_id, w.world, nullif(t.union_ns, 0), h.name
-FROM v_process v
+		THEN nullif(v.sum_ns, 0) WHEN by_events THEN 0 END,
+	iif(by_events, v.errors, NULL), iif(by_events, v.files, NULL), p.host_id,
+	w.world, nullif(t.union_ns, 0), h.name
+FROM v_process v CROSS JOIN v_measured
 LEFT JOIN io_time t ON t.process_id = v.process_id AND t.op = 'io'
 LEFT JOIN v_world w ON w.process_id = v.process_id
 LEFT JOIN process p ON p.process_id = v.process_id
@@ -417,8 +425,8 @@ SELECT count(*), coalesce(sum(b.fetch_ns + max(0, b.start_ns - e.start_ns))
 	FILTER (WHERE b.ordinal > 1), 0)
 FROM begun b JOIN span e ON e.span_id = b.epoch_span;
 
--- v_framework: which frameworks the hooks found; python: the job ran one, by
--- the name of an image or by the hooks, which load into any Python.
+-- v_framework: which frameworks the hooks found, or a profile is of; python: the
+-- job ran one, by the name of an image or by the hooks, which load into any Python.
 -- unit: 0 or 1    empty: 0
 -- source: ioreel-anchors(7)
 CREATE VIEW v_framework (python, pytorch, tensorflow, grain) AS
@@ -426,11 +434,11 @@ SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
 		OR EXISTS (SELECT 1 FROM process WHERE
 			replace(exe, rtrim(exe, replace(exe, '/', '')), '')
 				GLOB 'python*'),
-	coalesce(max(value GLOB 'PyTorch *'), 0),
-	coalesce(max(value GLOB 'TensorFlow *'), 0),
-	coalesce(max(value GLOB 'Grain *'), 0)
-FROM note
-WHERE key = 'framework';
+	coalesce(max(value GLOB 'PyTorch*'), 0),
+	coalesce(max(value GLOB 'TensorFlow*'), 0),
+	coalesce(max(value GLOB 'Grain*'), 0)
+FROM (SELECT value FROM note WHERE key = 'framework'
+	UNION ALL SELECT framework FROM run WHERE EXISTS (SELECT 1 FROM source));
 
 -- v_loss: the losses of the job by reason and unit.
 -- unit: as column unit says    empty: no row
@@ -497,50 +505,17 @@ FROM source s ORDER BY source_id;
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_report_counters (module, records, opens, stats, reads, writes,
 	read_bytes, write_bytes, read_ns, write_ns, meta_ns) AS
-WITH prefix(module, prefix) AS (VALUES ('POSIX', 'POSIX_'),
-	('STDIO', 'STDIO_'), ('MPI-IO', 'MPIIO_'), ('H5D', 'H5D_')),
-suffix(suffix, figure) AS (VALUES ('OPENS', 'opens'),
-	('INDEP_OPENS', 'opens'), ('COLL_OPENS', 'opens'), ('STATS', 'stats'),
-	('READS', 'reads'), ('INDEP_READS', 'reads'), ('COLL_READS', 'reads'),
-	('SPLIT_READS', 'reads'), ('NB_READS', 'reads'), ('WRITES', 'writes'),
-	('INDEP_WRITES', 'writes'), ('COLL_WRITES', 'writes'),
-	('SPLIT_WRITES', 'writes'), ('NB_WRITES', 'writes'),
-	('BYTES_READ', 'read_bytes'), ('BYTES_WRITTEN', 'write_bytes'),
-	('F_READ_TIME', 'read_s'), ('F_WRITE_TIME', 'write_s'),
-	('F_META_TIME', 'meta_s')),
-figure(module, name_id, figure) AS MATERIALIZED (
-	SELECT module, name_id, figure
-	FROM prefix JOIN suffix JOIN counter_name ON name = prefix || suffix),
-shared(source_id, module, record) AS MATERIALIZED (
-	SELECT source_id, module, record FROM counter_record WHERE rank = -1),
-record(record_id, module) AS MATERIALIZED (
-	SELECT record_id, module FROM counter_record r
-	WHERE module IN (SELECT module FROM prefix) AND (rank IS -1 OR
-		(source_id, module, record) NOT IN (SELECT * FROM shared))),
-value(module, record_id, figure, value) AS (
-	SELECT r.module, r.record_id, f.figure,
-		CASE WHEN c.value <> -1 THEN c.value END
-	FROM counter c CROSS JOIN figure f USING (name_id)
-	CROSS JOIN record r ON r.record_id = c.record_id
-		AND r.module = f.module),
-total(module, figure, total) AS (
-	SELECT module, figure, CASE WHEN count(value) THEN total(value) END
-	FROM value GROUP BY module, figure),
-total_of(module, figure, total) AS (
-	SELECT module, figure, CAST(total
-		* CASE WHEN figure GLOB '*_s' THEN 1e9 ELSE 1 END AS INTEGER)
-	FROM total)
-SELECT module, (SELECT count(*) FROM record r WHERE r.module = t.module),
-	max(total) FILTER (WHERE figure = 'opens'),
-	max(total) FILTER (WHERE figure = 'stats'),
-	max(total) FILTER (WHERE figure = 'reads'),
-	max(total) FILTER (WHERE figure = 'writes'),
-	max(total) FILTER (WHERE figure = 'read_bytes'),
-	max(total) FILTER (WHERE figure = 'write_bytes'),
-	max(total) FILTER (WHERE figure = 'read_s'),
-	max(total) FILTER (WHERE figure = 'write_s'),
-	max(total) FILTER (WHERE figure = 'meta_s')
-FROM total_of t GROUP BY module
+SELECT module, count(DISTINCT record_id),
+	CAST(sum(value) FILTER (WHERE figure = 'opens') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'stats') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'reads') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'writes') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'read_bytes') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'write_bytes') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'read_ns') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'write_ns') AS INTEGER),
+	CAST(sum(value) FILTER (WHERE figure = 'meta_ns') AS INTEGER)
+FROM v_counter_figure GROUP BY module
 ORDER BY CASE module WHEN 'POSIX' THEN 0 WHEN 'STDIO' THEN 1
 	WHEN 'MPI-IO' THEN 2 ELSE 3 END;
 
@@ -575,12 +550,23 @@ SELECT b.bin, replace(b.bytes, '_', '-'), b.upper_bytes,
 		total(v.value) FILTER (WHERE op = 'WRITE') AS INTEGER) END
 FROM bin b JOIN value v USING (bin) GROUP BY b.bin ORDER BY b.bin;
 
+-- v_report_kernels: processes of an import without steps whose profile has kernels
+-- of GPUs. busy_ns: the union of the kernels of a process, the mean of all.
+-- unit: ns    empty: 0 and NULL
+-- source: ioreel-store(5), "Imports"
+CREATE VIEW v_report_kernels (processes, busy_ns) AS
+SELECT count(*), avg(ns)
+FROM (SELECT union_ns(start_ns, dur_ns) AS ns FROM v_span
+	WHERE name = 'kernel' AND EXISTS (SELECT 1 FROM source)
+		AND NOT EXISTS (SELECT 1 FROM step)
+	GROUP BY process_id);
+
 -- v_report_import: the kinds of an import's data. counters: 1, v_report_counters
 -- has rows. spans: of an import, 0 of a trace.
 -- unit: files, 0 or 1, spans    empty: 0
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_report_import (sources, counters, spans) AS
 SELECT (SELECT count(*) FROM source), EXISTS (SELECT 1 FROM counter_record
-	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'H5D')),
+	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'H5D', 'PNETCDF_VAR')),
 	(SELECT coalesce(sum(spans), 0) FROM span_block
 		WHERE EXISTS (SELECT 1 FROM source));

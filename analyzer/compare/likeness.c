@@ -139,6 +139,7 @@ static void find_cosine(struct reel_likeness *l)
 struct call_counts {
 	double *count; /* of COUNTS */
 	double sum;
+	int64_t measured; /* 0: an import without calls */
 };
 
 #define COUNTS (2 * REEL_CALL_IDS)
@@ -148,6 +149,7 @@ static int read_counts(struct reel_store *st, bool higher,
 		       struct call_counts *to, struct reel_error *err)
 {
 	struct reel_view v;
+	bool has;
 
 	reel_view_open(&v, st, "SELECT * FROM v_call_count", err);
 	while (reel_view_next(&v)) {
@@ -164,7 +166,12 @@ static int read_counts(struct reel_store *st, bool higher,
 		to->count[id] += calls;
 		to->sum += calls;
 	}
-	return reel_view_close(&v);
+	return reel_view_close(&v) ||
+			       reel_store_int(
+				       st, "SELECT by_events FROM v_measured",
+				       &to->measured, &has, err)
+		       ? -1
+		       : 0;
 }
 
 /* Total variation: half the sum of the differences of the calls' shares. */
@@ -173,8 +180,10 @@ static double total_variation(const struct call_counts *a,
 {
 	double difference = 0;
 
+	if (!a->measured || !b->measured || (a->sum == 0 && b->sum == 0))
+		return REEL_VIEW_NONE;
 	if (a->sum == 0 || b->sum == 0)
-		return a->sum == b->sum ? 0 : 1;
+		return 1;
 	for (int i = 0; i < COUNTS; i++)
 		difference += fabs(a->count[i] / a->sum - b->count[i] / b->sum);
 	return difference / 2;
@@ -184,8 +193,10 @@ static int find_call_tv(struct reel_store *a, struct reel_store *b, bool higher,
 			struct reel_likeness *l, struct reel_error *err)
 {
 	struct reel_call_table *names = reel_call_table_read(a, err);
-	struct call_counts in_a = {reel_alloc(COUNTS, sizeof(double), err), 0};
-	struct call_counts in_b = {reel_alloc(COUNTS, sizeof(double), err), 0};
+	struct call_counts in_a = {
+		.count = reel_alloc(COUNTS, sizeof(double), err)};
+	struct call_counts in_b = {
+		.count = reel_alloc(COUNTS, sizeof(double), err)};
 	int rc = -1;
 
 	if (names && in_a.count && in_b.count &&

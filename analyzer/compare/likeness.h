@@ -36,7 +36,8 @@ struct reel_likeness {
 	double same_sequence_share; /* threads_same / max(threads_a, threads_b) */
 	bool has_time;
 	double total_time_d; /* of wall time */
-	double call_tv;	     /* total variation of call counts, 0..1 */
+	/* Total variation of call counts, 0..1; REEL_VIEW_NONE: not measured. */
+	double call_tv;
 	/* Mean over ranks, 0..1; REEL_VIEW_NONE: not measured. */
 	double hidden_a, hidden_b;	 /* share of I/O that is hidden */
 	double computing_a, computing_b; /* share of time computing */

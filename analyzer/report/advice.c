@@ -349,6 +349,14 @@ static void no_problem(const struct report *r, struct advice *a)
 
 	memset(a, 0, sizeof(*a));
 	a->code = "NO-PROBLEM";
+	if (report_is_counted(r) && !k) {
+		advice_append(a->text,
+			      "checked: the time in calls; the counters do not "
+			      "tell waits and sizes of single calls.");
+		advice_fact(a, "io_share", "share",
+			    advice_of_run(r, report_counted_ns(r)));
+		return;
+	}
 	if (!r->calls && !k) {
 		advice_append(a->text,
 			      "no call on a data file was recorded, so "
@@ -361,6 +369,13 @@ static void no_problem(const struct report *r, struct advice *a)
 			"checked: small and random reads, small writes among "
 			"the segments of DXT; opens, metadata, syncs and waits "
 			"are not in them");
+	else if (!r->calls)
+		advice_append(a->text, r->sources ? "checked: waiting; the "
+						    "imported files have no "
+						    "calls of I/O"
+						  : "checked: waiting; no call "
+						    "on a data file was "
+						    "recorded");
 	else
 		advice_append(a->text,
 			      "checked: %sopens, metadata, small and random "
@@ -410,8 +425,10 @@ int advise(struct report *r, struct reel_error *err)
 			r->advices++;
 	}
 	longer_first(r);
-	/* Without events, or without times, nothing of an import was checked. */
-	if (!r->advices && (r->calls || report_slowest(r) || !r->sources) &&
+	/* Without events, counters or times nothing of an import was checked. */
+	if (!r->advices &&
+	    (r->calls || report_slowest(r) || !r->sources ||
+	     report_counted_ns(r) > 0) &&
 	    (!advice_time_unknown(r) || report_slowest(r)))
 		no_problem(r, &r->advice[r->advices++]);
 	r->verdict = advice_verdict(r, err);

@@ -152,6 +152,18 @@ static int64_t unnamed_io(const struct report *r)
 	return most + unranked_io(r);
 }
 
+static const char *remedy_of(int group)
+{
+	return group == REEL_GROUP_READ
+		       ? "larger reads, several at a time, or a thread that "
+			 "reads ahead."
+	       : group == REEL_GROUP_WRITE
+		       ? "larger writes, or a thread of their own."
+	       : group == REEL_GROUP_SYNC
+		       ? "fewer syncs."
+		       : "fewer, larger files; several of them at a time.";
+}
+
 /* The three kinds of calls that took most time; the remedy is for the first. */
 static void append_groups(const struct report *r, struct advice *a)
 {
@@ -182,25 +194,49 @@ static void append_groups(const struct report *r, struct advice *a)
 				      part, advice_share(r->group[most].dur_ns,
 							 r->group_sum_ns)));
 		if (!n)
-			advice_append(
-				a->try_this, "%s",
-				most == REEL_GROUP_READ
-					? "larger reads, several at a time, "
-					  "or a thread that reads ahead."
-				: most == REEL_GROUP_WRITE
-					? "larger writes, or a thread of "
-					  "their own."
-				: most == REEL_GROUP_SYNC
-					? "fewer syncs."
-					: "fewer, larger files; several of "
-					  "them at a time.");
+			advice_append(a->try_this, "%s", remedy_of(most));
 	}
 	advice_append(a->text, ".");
+}
+
+/* Darshan's counters without calls: its time in metadata covers opens, stats, seeks
+ * and syncs. */
+static bool counted_bound(const struct report *r, struct advice *a)
+{
+	int64_t ns = report_counted_ns(r), read_ns = r->counted.read_ns,
+		write_ns = r->counted.write_ns, meta_ns = r->counted.meta_ns,
+		sum_ns = read_ns + write_ns + meta_ns;
+	double share = advice_of_run(r, ns);
+	int group = read_ns >= write_ns && read_ns >= meta_ns ? REEL_GROUP_READ
+		    : write_ns >= meta_ns		      ? REEL_GROUP_WRITE
+							      : REEL_GROUP_META;
+	char time[REEL_NUM], run[ADVICE_RUN], part[REEL_NUM], reads[REEL_NUM],
+		writes[REEL_NUM], meta[REEL_NUM];
+
+	if (share < advice_threshold.io_share)
+		return false;
+	advice_append(
+		a->text,
+		"calls of %s take %s of %s (%s%s); of that read %s, write %s, "
+		"metadata %s.",
+		r->counted.module, reel_num_time(time, (double)ns),
+		advice_run(run, r), reel_columns_percent(part, share),
+		share > 1 ? ": several threads at a time" : "",
+		reel_columns_percent(reads, advice_share(read_ns, sum_ns)),
+		reel_columns_percent(writes, advice_share(write_ns, sum_ns)),
+		reel_columns_percent(meta, advice_share(meta_ns, sum_ns)));
+	advice_append(a->try_this, "%s", remedy_of(group));
+	advice_fact(a, "io", "ns", (double)ns);
+	advice_fact(a, "io_share", "share", share);
+	return true;
 }
 
 /* In a job with steps count only the I/O that no other rule names. */
 bool advice_io_bound(const struct report *r, struct advice *a)
 {
+	if (report_is_counted(r))
+		return counted_bound(r, a);
+
 	bool all = !report_slowest(r);
 	int64_t ns = all ? r->io_ns : unnamed_io(r);
 	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];

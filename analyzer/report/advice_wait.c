@@ -18,6 +18,7 @@
  */
 struct loader {
 	const char *none;	      /* the finding where no worker was seen */
+	const char *hidden; /* ... in a profile, which shows none; or NULL */
 	const char *start;	      /* ... and the remedy */
 	const char *hand_over, *last; /* remedies of INPUT-BOUND, EPOCH-START */
 	const char *longer; /* EPOCH-START where workers stay; or NULL */
@@ -30,6 +31,8 @@ static const struct loader
 			.none = "; no loader worker was seen, so computation "
 				"waits for every "
 				"batch.",
+			.hidden = "; the profile does not show whether the "
+				  "loader has workers.",
 			.start = "loader workers (num_workers=2 or more), "
 				 "which read while "
 				 "the model computes.",
@@ -170,6 +173,7 @@ static bool waits_at_starts(const struct report *r, const struct report_rank *k)
 static bool append_wait(const struct report *r, const struct report_rank *k,
 			struct advice *a)
 {
+	const struct loader *loader = loader_of(r);
 	char wait[REEL_NUM], loop[REEL_NUM], part[REEL_NUM], start[REEL_NUM];
 
 	if (r->ranks > 1)
@@ -197,8 +201,10 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 		append_workers(r, k, a);
 		return true;
 	}
-	advice_append(a->text, "%s", loader_of(r)->none);
-	advice_append(a->try_this, "%s", loader_of(r)->start);
+	advice_append(a->text, "%s",
+		      loader->hidden && r->sources && !r->calls ? loader->hidden
+								: loader->none);
+	advice_append(a->try_this, "%s", loader->start);
 	return true;
 }
 

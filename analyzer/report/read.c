@@ -373,6 +373,32 @@ static int fill_import(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_counters(struct report *r, struct reel_view *v)
+{
+	int64_t read_ns = INT("read_ns"), write_ns = INT("write_ns"),
+		meta_ns = INT("meta_ns"), sum_ns, most_ns;
+
+	if (__builtin_add_overflow(read_ns, write_ns, &sum_ns) ||
+	    __builtin_add_overflow(sum_ns, meta_ns, &sum_ns))
+		return 0; /* no real log */
+	most_ns = r->counted.read_ns + r->counted.write_ns + r->counted.meta_ns;
+	if (sum_ns <= most_ns)
+		return 0;
+	strncpy(r->counted.module, reel_view_text(v, "module"),
+		sizeof(r->counted.module) - 1);
+	r->counted.read_ns = read_ns;
+	r->counted.write_ns = write_ns;
+	r->counted.meta_ns = meta_ns;
+	return 0;
+}
+
+static int fill_kernels(struct report *r, struct reel_view *v)
+{
+	r->kernels.processes = INT("processes");
+	r->kernels.busy_ns = REAL("busy_ns");
+	return 0;
+}
+
 static const struct {
 	const char *sql;
 	row_fn *fn;
@@ -399,6 +425,8 @@ static const struct {
 	{"SELECT * FROM v_storage_total", fill_storage},
 	{"SELECT * FROM v_storage_wait", fill_storage_wait},
 	{"SELECT * FROM v_report_import", fill_import},
+	{"SELECT * FROM v_report_counters", fill_counters},
+	{"SELECT * FROM v_report_kernels", fill_kernels},
 	{"SELECT * FROM v_phase WHERE phase = 'read'", fill_phases},
 };
 
@@ -476,6 +504,22 @@ const struct report_rank *report_slowest(const struct report *r)
 bool report_is_untimed(const struct report *r)
 {
 	return r->calls > 0 && !r->spans && r->completeness.no_time >= r->calls;
+}
+
+bool report_is_counted(const struct report *r)
+{
+	return r->counters && !r->calls;
+}
+
+int64_t report_counted_ns(const struct report *r)
+{
+	int64_t ranks =
+		r->ranks_declared > 0 ? r->ranks_declared : r->processes;
+	int64_t ns =
+		r->counted.read_ns + r->counted.write_ns + r->counted.meta_ns;
+
+	return report_is_counted(r) && ranks > 0 && ns > 0 ? ns / ranks
+							   : REPORT_NONE;
 }
 
 bool report_run_is_job(const struct report *r)

@@ -92,6 +92,16 @@ struct report {
 	int64_t sources; /* files of an import */
 	bool counters;	 /* Darshan's: v_report_counters has rows */
 	int64_t spans;	 /* of an import */
+	/* The module of the counters whose calls took most time: of nested
+	 * layers the upper one. Sums over ranks. */
+	struct {
+		char module[16];
+		int64_t read_ns, write_ns, meta_ns;
+	} counted;
+	struct {
+		int64_t processes;
+		double busy_ns; /* union of the kernels, mean of processes */
+	} kernels;		/* of GPUs, in a profile */
 	/* Mappings: v_mapped. */
 	int64_t mapped_bytes, untimed_bytes, unknown_bytes;
 	int64_t map_read_bytes, map_write_bytes; /* among those of the groups */
@@ -152,6 +162,11 @@ void report_fini(struct report *r);
 /* The rank that waits the largest share of its loop, of equal ones the first;
  * NULL: no rank has steps. Borrowed from @r. */
 const struct report_rank *report_slowest(const struct report *r);
+
+/* Does the run have counters of calls, and no calls? */
+bool report_is_counted(const struct report *r);
+/* Time in calls of r->counted, mean of the ranks; REPORT_NONE: not known. */
+int64_t report_counted_ns(const struct report *r);
 
 /* The time that shares "of the run" refer to: from the job's start to its end;
  * where that is not known, from the first to the last event. */

@@ -4,6 +4,7 @@
  * advice. Where there are steps it is about waiting; when these hardly wait, it
  * adds the first other cost.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lib/buf.h"
@@ -85,6 +86,49 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 	reel_buf_puts(b, ")", NULL);
 }
 
+/* Darshan's counters without calls. */
+static void add_counted(struct reel_buf *b, const struct report *r)
+{
+	int64_t ns = report_counted_ns(r);
+	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN];
+
+	if (ns > 0 && report_run_ns(r) > 0)
+		reel_buf_printf(
+			b, NULL,
+			"Calls of %s take %s of %s: %s (Darshan's counters%s). "
+			"Steps, waits and single calls are not known",
+			r->counted.module, reel_num_time(time, (double)ns),
+			advice_run(run, r),
+			reel_columns_percent(part, advice_of_run(r, ns)),
+			r->ranks_declared > 1 ? ", mean of the ranks" : "");
+	else
+		reel_buf_puts(
+			b,
+			"The figures are Darshan's counters: steps, waits "
+			"and single calls are not known",
+			NULL);
+}
+
+/* A profile without steps. */
+static void add_kernels(struct reel_buf *b, const struct report *r)
+{
+	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN], num[REEL_NUM];
+
+	reel_buf_printf(
+		b, NULL, "Kernels run on the GPU %s of %s: %s",
+		reel_num_time(time, r->kernels.busy_ns), advice_run(run, r),
+		reel_columns_percent(
+			part, advice_of_run(r, llround(r->kernels.busy_ns))));
+	if (r->kernels.processes > 1)
+		reel_buf_printf(b, NULL, " (mean of %s processes)",
+				reel_num_count(num, r->kernels.processes));
+	reel_buf_puts(
+		b,
+		". The profile marks no steps, so the waits for input are "
+		"not known",
+		NULL);
+}
+
 bool advice_time_unknown(const struct report *r)
 {
 	for (int g = 0; g < REEL_GROUPS; g++)
@@ -102,12 +146,10 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN], num[REEL_NUM];
 	bool waits = k && k->wait_share >= advice_threshold.wait_share;
 
-	if (!r->calls && !k && r->counters) {
-		reel_buf_puts(
-			&b,
-			"The figures are Darshan's counters: steps, waits "
-			"and single calls are not known",
-			err);
+	if (report_is_counted(r) && !k) {
+		add_counted(&b, r);
+	} else if (!r->calls && !k && r->kernels.processes > 0) {
+		add_kernels(&b, r);
 	} else if (!r->calls && !k && r->sources) {
 		reel_buf_puts(&b,
 			      "Nothing is known: the imported files have no "

@@ -6,7 +6,8 @@ Usage: darshan_log.py VERSION ORDER METHOD [KEY=VALUE ...] >LOG
 
 VERSION is 3.00, 3.10 or 3.41, ORDER little or big, METHOD zlib, bzip2 or none.
 Keys: start (seconds since 1970), job, rank (of all records), partial (a module's
-flags), module (an additional module number with a record of 8 bytes).
+flags), module (an additional module number with a record of 8 bytes), dxt=no (no
+segments).
 
 POSIX has four records. Integer i of the first is 1000 + i, real i is i + 0.25,
 but stats and mmaps are -1. The second is the shared record of /d/b, all 10 and
@@ -59,7 +60,8 @@ dxt = (pack("Qqq", ids[b"/d/a"], rank, 0) + b"node7".ljust(64, b"\0")
        + pack("qq", 1, 2))
 for segment in ((0, 10, 0.5, 0.75), (0, 4096, 1.0, 1.5), (4096, 0, 2.0, 2.125)):
     dxt += pack("qqdd", *segment) + (pack("Q", 77) if new else b"")
-regions[10 if new else 8] = compress(dxt)
+if option.get("dxt") != "no":
+    regions[10 if new else 8] = compress(dxt)
 if "module" in option:
     regions[int(option["module"])] = compress(b"12345678")
 

@@ -64,6 +64,11 @@ is 'the computation of a step is the union of its kernels and copies' \
 	"$(rows 'SELECT number, fetch_ns, compute_ns FROM v_step')" '7 40000 34500;'
 is 'which the report says' "$(rows 'SELECT compute_source FROM v_overlap')" 'GPU kernels;'
 check 'and no I/O is taken from it' '"$IOREEL" report s.db >out && grep -q INPUT-BOUND out'
+check 'the report does not say that the loader has no workers' \
+	'tr -s " \n" " " <out | grep -q "the profile does not show whether the loader has workers" && ! grep -q "was seen" out'
+is 'I/O that was not measured is not 0' \
+	"$("$IOREEL" report --json s.db | python3 -c 'import json, sys
+t = json.load(sys.stdin)["totals"]; print(t["files"], t["read_bytes"], t["errors"])')" 'None None None'
 
 # The events after the base, an unclosed array.
 sed '/^  \],/,$d; s/"schemaVersion": 1,/&"baseTimeNanoseconds": 1719853884000000000,/' new.json >open.json
@@ -146,6 +151,8 @@ if [ -d "$IOREEL_DATA/kineto" ]; then
 	}
 	verdict resnet50_workers0 INPUT-BOUND 39.6 39.8
 	verdict resnet50_workers4 NO-PROBLEM 1.0 0.6
+	check 'only the waits were checked' \
+		'"$IOREEL" report s.db | grep -q "NO-PROBLEM  *checked: waiting; the imported files have no calls of I/O"'
 else
 	skip 'real profiles' 'IOREEL_DATA has none'
 fi

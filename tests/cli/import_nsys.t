@@ -87,6 +87,10 @@ for r in sqlite3.connect("raw.sqlite").execute(sys.argv[1]): print(*r, sep="\t")
 		"$(union CUPTI_ACTIVITY_KIND_KERNEL start end 'globalPid >> 24 & 0xffffff')" >want
 	sql s.db "$(union "(SELECT * FROM v_span WHERE name = 'kernel')" start_ns 'start_ns + dur_ns' pid)" >got
 	check "the union of the kernels of each process: $(tr '\t\n' ' ;' <want)" '[ -s want ] && cmp want got'
+	is 'the report has the mean of both: no steps are marked' \
+		"$("$IOREEL" report s.db | grep -o 'Kernels run on the GPU [0-9]* ms')" \
+		"$(sql s.db "SELECT printf('Kernels run on the GPU %.0f ms', avg(ns) / 1e6) FROM
+			(SELECT union_ns(start_ns, dur_ns) AS ns FROM v_span WHERE name = 'kernel' GROUP BY process_id)")"
 	is 'kernels, copies and fills' \
 		"$(rows "SELECT name, count(*), sum(dur_ns) FROM v_span WHERE name IN ('kernel', 'memcpy') GROUP BY 1")" \
 		"$(python3 -c 'import sqlite3

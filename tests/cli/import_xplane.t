@@ -78,6 +78,8 @@ if [ -d "$IOREEL_DATA/tf" ]; then
 		"$(rows "SELECT max(value) FILTER (WHERE name = 'COUNT'), max(value) FILTER (WHERE name = 'TIME_PS') / 1000000
 			FROM v_counter WHERE record = 'IteratorGetNextOp::DoCompute'")$(rows 'SELECT count(*), sum(fetch_ns) / 1000 FROM v_step')" \
 		'34 43530;32 43434;'
+	check 'keras_fit: the advice is for tf.data' \
+		'"$IOREEL" report s.db | grep -q "Try: prefetch(tf.data.AUTOTUNE)"'
 else
 	skip 'a real profile' 'IOREEL_DATA has none'
 fi
