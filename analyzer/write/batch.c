@@ -73,19 +73,35 @@ static int store_events(struct writer_stage *s, const struct writer_batch *b,
 	return 0;
 }
 
-/* Events and items to the store, in their order. */
+/* May the batch's events go to their blocks before all of its items? */
+static bool items_can_wait(const struct writer_batch *b)
+{
+	for (uint32_t i = 0; i < b->items; i++)
+		if (b->item[i].what == ITEM_BEGIN ||
+		    b->item[i].what == ITEM_END)
+			return false;
+	return true;
+}
+
+/* Events and items to the store. Their order decides only when rows get full:
+ * if no block of events does, the events go to it thread by thread. */
 static int store_batch(struct writer_stage *s, const struct writer_batch *b,
 		       struct reel_error *err)
 {
-	uint32_t from = 0;
+	bool stored = !s->w->counts_only && items_can_wait(b) &&
+		      writer_blocks_add(s->w, b->ev, b->n);
+	uint32_t from = stored ? b->n : 0;
 
 	for (uint32_t i = 0; i < b->items; i++) {
 		const struct writer_item *it = &b->item[i];
 
+		if (stored && it->what == ITEM_APART)
+			continue;
 		if (store_events(s, b, from, it->at, err) ||
 		    store_item(s, b, it, err))
 			return -1;
-		from = it->at + (it->what == ITEM_APART);
+		if (!stored)
+			from = it->at + (it->what == ITEM_APART);
 	}
 	return store_events(s, b, from, b->n, err);
 }

@@ -83,6 +83,7 @@ struct writer_stage {
 /* Events of one thread that are in no block yet. */
 struct writer_thread {
 	struct reel_event_columns cols;
+	uint32_t batched; /* scratch of writer_blocks_add() */
 	bool active;
 };
 
@@ -208,6 +209,10 @@ void writer_ranks_fini(struct reel_writer *w);
 /* event_blocks.c: @ev into the block of its thread. */
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 		     int thread, struct reel_error *err);
+/* All events of a batch, if no block gets full by them: false, and no event was
+ * added. */
+bool writer_blocks_add(struct reel_writer *w, const struct metric_event *ev,
+		       uint32_t n);
 int writer_thread_begin(struct reel_writer *w, uint32_t id,
 			struct reel_error *err);
 int writer_thread_end(struct reel_writer *w, uint32_t id, int thread,
