@@ -17,7 +17,7 @@
 #include "analyzer/write/internal.h"
 
 #define PRODUCER 0 /* its number in the pool */
-#define FEED 64	   /* events that go to a metric at a time: fit a cache */
+#define FEED 128	   /* events that go to a metric at a time: fit a cache */
 
 static struct writer_batch *batch_at(struct reel_writer *w, uint64_t i)
 {

@@ -34,8 +34,8 @@ enum writer_insert {
 	INSERTS
 };
 
-#define WRITER_BATCH 256 /* events that stages exchange: fit the L2 cache */
-#define WRITER_RING 64	 /* batches, with several threads */
+#define WRITER_BATCH 128 /* events that stages exchange: fit the L2 cache */
+#define WRITER_RING 128	 /* batches, with several threads */
 #define WRITER_STAGES 3
 #define WRITER_SPARES 1 /* 4 MiB each */
 
