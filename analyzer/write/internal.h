@@ -34,7 +34,7 @@ enum writer_insert {
 	INSERTS
 };
 
-#define WRITER_BATCH 128 /* events that stages exchange: fit the L2 cache */
+#define WRITER_BATCH 128 /* events that stages exchange: fit the L1 cache */
 #define WRITER_RING 128	 /* batches, with several threads */
 #define WRITER_STAGES 3
 #define WRITER_SPARES 1 /* 4 MiB each */
@@ -67,6 +67,7 @@ struct writer_batch {
 	struct writer_item *item;
 	char *text;
 	uint32_t n, items, item_room, text_len, text_room;
+	unsigned int rare; /* enum metric_rare of any event */
 };
 
 /* Works through all batches in their order, in one thread at a time. */
