@@ -98,6 +98,7 @@ const struct reel_metric reel_metric_callsite = {
 	.name = "callsite",
 	.schema = schema,
 	.state_bytes = sizeof(struct sites_sum),
+	.needs = METRIC_RARE_SITE,
 	.feed = site_feed,
 	.finish = site_finish,
 	.fini = site_fini,

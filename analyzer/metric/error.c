@@ -90,6 +90,7 @@ const struct reel_metric reel_metric_error = {
 	.name = "error",
 	.schema = schema,
 	.state_bytes = sizeof(struct errors),
+	.needs = METRIC_RARE_ERROR,
 	.feed = error_feed,
 	.finish = error_finish,
 	.fini = error_fini,

@@ -20,9 +20,9 @@ int reel_issue_order_add(struct reel_issue_order *o,
 {
 	struct reel_access *slot;
 
+	if (reel_issue_order_is_next(o, a->async))
+		return o->fn(o->ctx, a, err);
 	if (!o->held) {
-		if (!a->async)
-			return o->fn(o->ctx, a, err);
 		o->held = reel_alloc(REEL_ISSUE_ORDER_HELD, sizeof(*o->held),
 				     err);
 		o->heap.item = reel_alloc(REEL_ISSUE_ORDER_HELD,

@@ -39,6 +39,12 @@ struct reel_issue_order {
 	uint64_t fed;
 };
 
+/* Is an access next in the order, without a call of reel_issue_order_add()? */
+static inline bool reel_issue_order_is_next(const struct reel_issue_order *o,
+					    bool async)
+{
+	return !o->held && !async;
+}
 /* Pass @a, or held accesses, to @fn. 0, or -1 with @err: from @fn, or
  * REEL_E_MEMORY. */
 int reel_issue_order_add(struct reel_issue_order *o,

@@ -119,6 +119,7 @@ const struct reel_metric reel_metric_mapped = {
 	.name = "mapped",
 	.schema = schema,
 	.state_bytes = sizeof(struct mapped),
+	.needs = METRIC_RARE_MAPPING,
 	.feed = mapped_feed,
 	.finish = mapped_finish,
 	.fini = mapped_fini,

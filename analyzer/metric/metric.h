@@ -36,10 +36,14 @@ struct reel_metric {
 	const char *schema; /* text of schemas/metric_NAME.sql */
 	size_t state_bytes; /* size of its state, which starts zeroed */
 	bool for_counts;    /* fed when a load only counts, too */
+	/* Of enum metric_rare: the metric ignores all events without one of
+	 * them, and some may not be fed to it. 0: it needs every event. */
+	uint8_t needs;
 	/* Set state that is not zero at the start; may be NULL. */
 	int (*init)(void *state, struct reel_error *err);
 	/* The next @n events: a loop here is cheaper than a call per event.
-	 * METRIC_FEED() defines it from an add_event() that takes one. */
+	 * METRIC_FEED() defines it from an add_event() that takes one. NULL:
+	 * the metric needs spans only. */
 	int (*feed)(void *state, const struct metric_event *ev, uint32_t n,
 		    struct reel_error *err);
 	/* A closed span; may be NULL. */
@@ -52,6 +56,16 @@ struct reel_metric {
 	 * NULL. */
 	void (*fini)(void *state);
 };
+
+/* Feed @n events to @m; @rare: the mask metric_rare() of all of them. */
+static inline int reel_metric_feed(const struct reel_metric *m, void *state,
+				   const struct metric_event *ev, uint32_t n,
+				   unsigned int rare, struct reel_error *err)
+{
+	if (!m->feed || (m->needs && !(m->needs & rare)))
+		return 0;
+	return m->feed(state, ev, n, err);
+}
 
 /* All metrics, ended by NULL; defined in table.c. */
 extern const struct reel_metric *const reel_metrics[];

@@ -113,17 +113,6 @@ static int phase_span(void *state, const struct reel_span_event *sp,
 	return reel_union_add(&p->job[origin][phase], &iv, err);
 }
 
-/* Spans are all that counts. */
-static int phase_feed(void *state, const struct metric_event *ev, uint32_t n,
-		      struct reel_error *err)
-{
-	(void)state;
-	(void)ev;
-	(void)n;
-	(void)err;
-	return 0;
-}
-
 /* Sum the processes; false: no span of this origin. */
 static bool sum_job(const struct phases *p, int origin, int phase,
 		    struct sum *out)
@@ -214,7 +203,6 @@ const struct reel_metric reel_metric_phase = {
 	.schema = schema,
 	.state_bytes = sizeof(struct phases),
 	.init = phase_init,
-	.feed = phase_feed,
 	.span = phase_span,
 	.finish = phase_finish,
 	.fini = phase_fini,

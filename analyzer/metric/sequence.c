@@ -225,8 +225,8 @@ static void add_stride(struct sequence *s, const struct reel_access *a,
 	reel_histogram_add(&s->stride[a->write][back], stride, 1);
 }
 
-static int count_access(void *state, const struct reel_access *a,
-			struct reel_error *err)
+static inline int count_access(void *state, const struct reel_access *a,
+			       struct reel_error *err)
 {
 	struct sequence *s = state;
 	uint64_t *count = s->process[a->process].order[a->write];
@@ -268,7 +268,11 @@ static int add_access(struct sequence *s, enum metric_op op,
 		.async = async,
 	};
 
-	return a.bytes ? reel_issue_order_add(&s->order, &a, err) : 0;
+	if (!a.bytes)
+		return 0;
+	if (reel_issue_order_is_next(&s->order, async))
+		return count_access(s, &a, err);
+	return reel_issue_order_add(&s->order, &a, err);
 }
 
 /* Darshan counts stdio streams in a module of their own. */

@@ -16,6 +16,7 @@
 
 #define FIRST_CHUNK_BYTES 256u /* most threads do little I/O */
 #define CHUNK_BYTES 4096u
+#define LEAST_CHUNK_BYTES 1024u
 #define RECORD_MAX (10u * REEL_SPILL_NUMBERS)
 
 struct chunk {
@@ -98,6 +99,16 @@ static int spill_chunk(struct reel_spill_log *log, struct chunk *c,
 	return 0;
 }
 
+/* The last chunks of all streams stay in memory: thousands share it. */
+static uint32_t chunk_bytes(const struct reel_spill_log *log)
+{
+	size_t share = log->limit_bytes / 2 / log->streams;
+
+	if (share > CHUNK_BYTES)
+		return CHUNK_BYTES;
+	return share < LEAST_CHUNK_BYTES ? LEAST_CHUNK_BYTES : (uint32_t)share;
+}
+
 /* Add a chunk after @full, the last one; NULL: the first chunk. */
 static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 			       struct chunk *full, struct reel_error *err)
@@ -112,7 +123,7 @@ static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 		return NULL;
 	c = &s->chunk[s->chunks];
 	c->used = 0;
-	c->bytes = s->chunks ? CHUNK_BYTES : FIRST_CHUNK_BYTES;
+	c->bytes = s->chunks ? chunk_bytes(log) : FIRST_CHUNK_BYTES;
 	c->data = reel_alloc(1, c->bytes, err);
 	if (!c->data)
 		return NULL;

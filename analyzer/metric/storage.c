@@ -86,6 +86,7 @@ const struct reel_metric reel_metric_storage = {
 	.name = "storage",
 	.schema = schema,
 	.state_bytes = sizeof(struct storage),
+	.needs = METRIC_RARE_STORAGE,
 	.feed = storage_feed,
 	.finish = storage_finish,
 	.fini = storage_fini,

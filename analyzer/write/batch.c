@@ -17,7 +17,6 @@
 #include "analyzer/write/internal.h"
 
 #define PRODUCER 0 /* its number in the pool */
-#define FEED 64	   /* events that go to a metric at a time: fit a cache */
 
 static struct writer_batch *batch_at(struct reel_writer *w, uint64_t i)
 {
@@ -73,19 +72,35 @@ static int store_events(struct writer_stage *s, const struct writer_batch *b,
 	return 0;
 }
 
-/* Events and items to the store, in their order. */
+/* May the batch's events go to their blocks before all of its items? */
+static bool items_can_wait(const struct writer_batch *b)
+{
+	for (uint32_t i = 0; i < b->items; i++)
+		if (b->item[i].what == ITEM_BEGIN ||
+		    b->item[i].what == ITEM_END)
+			return false;
+	return true;
+}
+
+/* Events and items to the store. Their order decides only when rows get full:
+ * if no block of events does, the events go to it thread by thread. */
 static int store_batch(struct writer_stage *s, const struct writer_batch *b,
 		       struct reel_error *err)
 {
-	uint32_t from = 0;
+	bool stored = !s->w->counts_only && items_can_wait(b) &&
+		      writer_blocks_add(s->w, b->ev, b->n);
+	uint32_t from = stored ? b->n : 0;
 
 	for (uint32_t i = 0; i < b->items; i++) {
 		const struct writer_item *it = &b->item[i];
 
+		if (stored && it->what == ITEM_APART)
+			continue;
 		if (store_events(s, b, from, it->at, err) ||
 		    store_item(s, b, it, err))
 			return -1;
-		from = it->at + (it->what == ITEM_APART);
+		if (!stored)
+			from = it->at + (it->what == ITEM_APART);
 	}
 	return store_events(s, b, from, b->n, err);
 }
@@ -95,14 +110,11 @@ static int feed_events(struct writer_stage *s, const struct writer_batch *b,
 {
 	struct reel_writer *w = s->w;
 
-	for (uint32_t n; from < to; from += n) {
-		n = to - from < FEED ? to - from : FEED;
-		for (int i = s->from; i < s->to; i++)
-			if (w->metric[i] &&
-			    reel_metrics[i]->feed(w->metric[i], &b->ev[from], n,
-						  err))
-				return -1;
-	}
+	for (int i = s->from; from < to && i < s->to; i++)
+		if (w->metric[i] &&
+		    reel_metric_feed(reel_metrics[i], w->metric[i],
+				     &b->ev[from], to - from, b->rare, err))
+			return -1;
 	return 0;
 }
 
@@ -182,7 +194,7 @@ static void run_stage(struct reel_task *task, int thread)
 
 static void begin_batch(struct writer_batch *b)
 {
-	b->n = b->items = b->text_len = 0;
+	b->n = b->items = b->text_len = b->rare = 0;
 }
 
 /* With the lock: some stage still needs the batch that comes next. */
@@ -377,5 +389,7 @@ int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
 	metric_event_fill(m);
 	if (read_ahead_classify(&w->read_ahead, m, err))
 		return -1;
+	if (metric_is_rare(m))
+		w->batch->rare |= metric_rare(m);
 	return writer_batch_reserve(w, err);
 }

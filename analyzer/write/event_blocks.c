@@ -51,27 +51,91 @@ static int make_room(struct reel_writer *w, uint32_t id, int thread,
 	return 0;
 }
 
-/* Row @i of a column in REEL_COL_RARE. */
-static inline void put_rare(struct reel_event_columns *c, int col, uint32_t i,
-			    int64_t value)
+/* All values of the column, which were one so far, are set. */
+static void spread_column(struct reel_event_columns *c, int col)
 {
 	int64_t *v = c->v[col];
 
-	if (i && c->same >> col & 1) {
-		if (value == v[0])
-			return;
-		for (uint32_t before = 1; before < i; before++)
-			v[before] = v[0];
-		c->same &= ~(1u << col);
+	if (!(c->same >> col & 1))
+		return;
+	for (uint32_t i = 1; i < c->n; i++)
+		v[i] = v[0];
+	c->same &= ~(1u << col);
+}
+
+/* The columns in REEL_COL_RARE, and their members of an event. */
+#define RARE(ROW)                                                              \
+	ROW(REEL_COL_FILE2, file2)                                             \
+	ROW(REEL_COL_FD2, fd2)                                                 \
+	ROW(REEL_COL_ERR, err)                                                 \
+	ROW(REEL_COL_ARG, arg)                                                 \
+	ROW(REEL_COL_ARG2, arg2)                                               \
+	ROW(REEL_COL_POS, pos)                                                 \
+	ROW(REEL_COL_COUNT, count)
+
+/* Is one of the @n values not the column's only value? */
+#define FIND_OTHER(col, field)                                                 \
+	other[col] |= (uint64_t)((int64_t)ev[i]->field ^ c->v[col][0]);
+#define PUT_FIRST(col, field) c->v[col][0] = ev[0]->field;
+#define PUT_VALUES(col, field)                                                 \
+	if (other[col] || !(c->same >> col & 1)) {                             \
+		spread_column(c, col);                                         \
+		for (uint32_t i = 0; i < n; i++)                               \
+			c->v[col][c->n + i] = ev[i]->field;                    \
 	}
-	v[i] = value;
+
+static void put_rare(struct reel_event_columns *c,
+		     const struct reel_event *const *ev, uint32_t n)
+{
+	uint64_t other[REEL_COLUMNS] = {0};
+
+	if (!c->n) {
+		/* a difference is stored for FILE2: only 0 is one value */
+		c->same = REEL_COL_RARE &
+			  ~(ev[0]->file2 ? 1u << REEL_COL_FILE2 : 0);
+		RARE(PUT_FIRST)
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		RARE(FIND_OTHER)
+	}
+	RARE(PUT_VALUES)
+}
+
+/* Add the @n events to @c, which has room for them. */
+static void put_events(struct reel_event_columns *c,
+		       const struct reel_event *const *ev, uint32_t n)
+{
+	int64_t *start = c->v[REEL_COL_START] + c->n;
+	int64_t *dur = c->v[REEL_COL_DUR] + c->n;
+	int64_t *call = c->v[REEL_COL_CALL] + c->n;
+	int64_t *file = c->v[REEL_COL_FILE] + c->n;
+	int64_t *open = c->v[REEL_COL_OPEN] + c->n;
+	int64_t *fd = c->v[REEL_COL_FD] + c->n;
+	int64_t *offset = c->v[REEL_COL_OFFSET] + c->n;
+	int64_t *asked = c->v[REEL_COL_ASKED] + c->n;
+	int64_t *result = c->v[REEL_COL_RESULT] + c->n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct reel_event *e = ev[i];
+
+		start[i] = e->start_ns;
+		dur[i] = e->dur_ns;
+		call[i] = e->call;
+		file[i] = e->file;
+		open[i] = e->open;
+		fd[i] = e->fd;
+		offset[i] = e->offset;
+		asked[i] = e->asked;
+		result[i] = e->result;
+	}
+	put_rare(c, ev, n);
+	c->n += n;
 }
 
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 		     int thread, struct reel_error *err)
 {
 	struct reel_event_columns *c;
-	uint32_t i;
 
 	if (reel_array_reach(&w->thread, &w->thread_room, ev->thread - 1,
 			     sizeof(*w->thread), err))
@@ -79,28 +143,62 @@ int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 	c = &w->thread[ev->thread - 1].cols;
 	if (c->n == c->room && make_room(w, ev->thread, thread, err))
 		return -1;
-	i = c->n;
-	if (!i) /* a difference is stored for FILE2: only 0 is one value */
-		c->same =
-			REEL_COL_RARE & ~(ev->file2 ? 1u << REEL_COL_FILE2 : 0);
-	c->v[REEL_COL_START][i] = ev->start_ns;
-	c->v[REEL_COL_DUR][i] = ev->dur_ns;
-	c->v[REEL_COL_CALL][i] = ev->call;
-	c->v[REEL_COL_FILE][i] = ev->file;
-	put_rare(c, REEL_COL_FILE2, i, ev->file2);
-	c->v[REEL_COL_OPEN][i] = ev->open;
-	c->v[REEL_COL_FD][i] = ev->fd;
-	put_rare(c, REEL_COL_FD2, i, ev->fd2);
-	c->v[REEL_COL_OFFSET][i] = ev->offset;
-	c->v[REEL_COL_ASKED][i] = ev->asked;
-	c->v[REEL_COL_RESULT][i] = ev->result;
-	put_rare(c, REEL_COL_ERR, i, ev->err);
-	put_rare(c, REEL_COL_ARG, i, ev->arg);
-	put_rare(c, REEL_COL_ARG2, i, ev->arg2);
-	put_rare(c, REEL_COL_POS, i, ev->pos);
-	put_rare(c, REEL_COL_COUNT, i, ev->count);
-	c->n = i + 1;
+	put_events(c, &ev, 1);
 	return 0;
+}
+
+/* The events of a batch by thread. */
+struct groups {
+	uint32_t thread[WRITER_BATCH], n[WRITER_BATCH]; /* of each group */
+	uint32_t groups;
+	const struct reel_event *ev[WRITER_BATCH];
+};
+
+/* Count the events of each thread. False: some do not fit its block. */
+static bool count_groups(struct reel_writer *w, const struct metric_event *ev,
+			 uint32_t n, struct groups *g)
+{
+	bool fit = true;
+	uint32_t i;
+
+	g->groups = 0;
+	for (i = 0; i < n && ev[i].raw.thread <= w->thread_room; i++) {
+		uint32_t id = ev[i].raw.thread;
+
+		if (!w->thread[id - 1].batched++)
+			g->thread[g->groups++] = id;
+	}
+	fit = i == n;
+	for (i = 0; i < g->groups; i++) {
+		struct writer_thread *t = &w->thread[g->thread[i] - 1];
+
+		g->n[i] = t->batched;
+		t->batched = 0;
+		fit &= t->cols.room - t->cols.n >= g->n[i];
+	}
+	return fit;
+}
+
+bool writer_blocks_add(struct reel_writer *w, const struct metric_event *ev,
+		       uint32_t n)
+{
+	struct groups g;
+	uint32_t at = 0;
+
+	if (!count_groups(w, ev, n, &g))
+		return false;
+	for (uint32_t i = 0; i < g.groups; at += g.n[i++])
+		w->thread[g.thread[i] - 1].batched = at;
+	for (uint32_t i = 0; i < n; i++)
+		g.ev[w->thread[ev[i].raw.thread - 1].batched++] = &ev[i].raw;
+	at = 0;
+	for (uint32_t i = 0; i < g.groups; at += g.n[i++]) {
+		struct writer_thread *t = &w->thread[g.thread[i] - 1];
+
+		t->batched = 0;
+		put_events(&t->cols, g.ev + at, g.n[i]);
+	}
+	return true;
 }
 
 int writer_thread_begin(struct reel_writer *w, uint32_t id,

@@ -34,8 +34,8 @@ enum writer_insert {
 	INSERTS
 };
 
-#define WRITER_BATCH 256 /* events that stages exchange: fit the L2 cache */
-#define WRITER_RING 64	 /* batches, with several threads */
+#define WRITER_BATCH 128 /* events that stages exchange: fit the L1 cache */
+#define WRITER_RING 128	 /* batches, with several threads */
 #define WRITER_STAGES 3
 #define WRITER_SPARES 1 /* 4 MiB each */
 
@@ -67,6 +67,7 @@ struct writer_batch {
 	struct writer_item *item;
 	char *text;
 	uint32_t n, items, item_room, text_len, text_room;
+	unsigned int rare; /* enum metric_rare of any event */
 };
 
 /* Works through all batches in their order, in one thread at a time. */
@@ -83,6 +84,7 @@ struct writer_stage {
 /* Events of one thread that are in no block yet. */
 struct writer_thread {
 	struct reel_event_columns cols;
+	uint32_t batched; /* scratch of writer_blocks_add() */
 	bool active;
 };
 
@@ -208,6 +210,10 @@ void writer_ranks_fini(struct reel_writer *w);
 /* event_blocks.c: @ev into the block of its thread. */
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 		     int thread, struct reel_error *err);
+/* All events of a batch, if no block gets full by them: false, and no event was
+ * added. */
+bool writer_blocks_add(struct reel_writer *w, const struct metric_event *ev,
+		       uint32_t n);
 int writer_thread_begin(struct reel_writer *w, uint32_t id,
 			struct reel_error *err);
 int writer_thread_end(struct reel_writer *w, uint32_t id, int thread,

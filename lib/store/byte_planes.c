@@ -48,9 +48,15 @@ struct expanded {
 struct reel_codec {
 	ZSTD_CCtx *cctx;
 	ZSTD_DCtx *dctx;
-	uint64_t *value; /* one column */
-	uint8_t *plane;	 /* all of a block for writing, KEPT for reading */
-	uint32_t room;	 /* values, and bytes of each plane */
+	uint64_t value[REEL_PLANES_PART]; /* of a column that is written */
+	struct {
+		uint32_t rows;
+		int planes;	/* that hold them */
+		uint64_t first; /* number */
+		bool varies;
+	} column;	/* that is written */
+	uint8_t *plane; /* all of a block for writing, KEPT for reading */
+	uint32_t room;	/* bytes of each plane */
 	struct packed packed[PLANES];
 	int planes;			/* of the block so far */
 	struct expanded expanded[KEPT]; /* a ring */
@@ -75,7 +81,6 @@ void reel_codec_free(struct reel_codec *k)
 		return;
 	ZSTD_freeCCtx(k->cctx);
 	ZSTD_freeDCtx(k->dctx);
-	free(k->value);
 	free(k->plane);
 	free(k->frame);
 	free(k->out);
@@ -84,15 +89,10 @@ void reel_codec_free(struct reel_codec *k)
 
 static int reserve_rows(struct reel_codec *k, uint32_t n)
 {
-	uint64_t *value;
 	uint8_t *plane;
 
 	if (n <= k->room)
 		return 0;
-	value = realloc(k->value, (size_t)n * sizeof(*value));
-	if (!value)
-		return -1;
-	k->value = value;
 	plane = realloc(k->plane, (size_t)n * PLANES);
 	if (!plane)
 		return -1;
@@ -161,26 +161,12 @@ uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level)
 		return NULL;
 	k->used = k->dir_len = 0;
 	k->planes = 0;
+	k->column.rows = 0;
 	k->expansions = 0;
 	ZSTD_CCtx_setParameter(k->cctx, ZSTD_c_compressionLevel, level);
 	ZSTD_CCtx_setParameter(k->cctx, ZSTD_c_minMatch,
 			       level == 1 ? MIN_MATCH : 0);
 	return k->value;
-}
-
-/* Bytes of the largest value; 0: all values are equal. */
-static int planes_needed(const uint64_t *t, uint32_t n)
-{
-	uint64_t all = 0;
-	int k = 1;
-
-	if (n < 2 || !memcmp(t, t + 1, (n - 1) * sizeof(*t)))
-		return 0;
-	for (uint32_t i = 0; i < n; i++)
-		all |= t[i];
-	while (k < 8 && all >> (8 * k))
-		k++;
-	return k;
 }
 
 /* Write the smallest frame to @out; k->frame is scratch. Its length, or 0. */
@@ -256,19 +242,56 @@ static uint64_t put_plane(struct reel_codec *k, uint32_t n)
 	return new->word = pack_bytes(k, plane, n);
 }
 
-void reel_byte_planes_put(struct reel_codec *k, uint32_t n)
+static uint8_t *column_plane(const struct reel_codec *k, int p)
 {
-	int planes = planes_needed(k->value, n);
+	return k->plane + (size_t)(k->planes + p) * k->room;
+}
+
+/* Planes for numbers up to @all; the rows so far have 0 in new ones. */
+static void widen_column(struct reel_codec *k, uint64_t all)
+{
+	int planes = 1;
+
+	while (planes < 8 && all >> (8 * planes))
+		planes++;
+	if (!k->column.rows)
+		k->column.planes = 0;
+	for (; k->column.planes < planes; k->column.planes++)
+		memset(column_plane(k, k->column.planes), 0, k->column.rows);
+}
+
+void reel_byte_planes_add(struct reel_codec *k, uint32_t n)
+{
+	const uint64_t *v = k->value;
+	uint64_t all = 0, other = 0;
+
+	if (!k->column.rows) {
+		k->column.first = v[0];
+		k->column.varies = false;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		all |= v[i];
+		other |= v[i] ^ k->column.first;
+	}
+	k->column.varies |= other != 0;
+	widen_column(k, all);
+	for (int p = 0; p < k->column.planes; p++)
+		take_plane(column_plane(k, p) + k->column.rows, v, n, p);
+	k->column.rows += n;
+}
+
+void reel_byte_planes_put(struct reel_codec *k)
+{
+	int planes = k->column.varies ? k->column.planes : 0;
 
 	k->dir[k->dir_len++] = (uint8_t)planes;
 	if (!planes)
-		k->dir_len += reel_varint_put(k->dir + k->dir_len, k->value[0]);
-	for (int p = 0; p < planes; p++) {
-		take_plane(k->plane + (size_t)k->planes * k->room, k->value, n,
-			   p);
 		k->dir_len +=
-			reel_varint_put(k->dir + k->dir_len, put_plane(k, n));
-	}
+			reel_varint_put(k->dir + k->dir_len, k->column.first);
+	for (int p = 0; p < planes; p++)
+		k->dir_len += reel_varint_put(k->dir + k->dir_len,
+					      put_plane(k, k->column.rows));
+	k->column.rows = 0;
 }
 
 int reel_byte_planes_text(struct reel_codec *k, const char *text, size_t len)

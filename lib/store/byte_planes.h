@@ -24,13 +24,22 @@ void reel_codec_free(struct reel_codec *k);
 void reel_codec_tight(struct reel_codec *k, bool tight);
 
 /*
- * Write a block: begin, a put for each column, end. Begin returns the buffer
- * for the @n numbers of a column, to be filled before each put; NULL: no
- * memory. @level is zstd's.
+ * Write a block: begin; for each column an add for each part of its rows, then a
+ * put; end. Begin returns the buffer for the numbers of a part, which stay in the
+ * nearest cache; @n is the most rows of a column. NULL: no memory. @level is
+ * zstd's.
  */
+#define REEL_PLANES_PART 1024 /* rows */
 uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level);
-/* Add the column in the buffer; @n = 1: all its numbers equal the first. */
-void reel_byte_planes_put(struct reel_codec *k, uint32_t n);
+/* Rows of the part that begins at @at, of @n in all. */
+static inline uint32_t reel_byte_planes_part(uint32_t n, uint32_t at)
+{
+	return n - at < REEL_PLANES_PART ? n - at : REEL_PLANES_PART;
+}
+/* Add the first @n numbers of the buffer to the column. */
+void reel_byte_planes_add(struct reel_codec *k, uint32_t n);
+/* The column is complete; after one row: all its numbers equal the first. */
+void reel_byte_planes_put(struct reel_codec *k);
 /* Add @text, of @len bytes, after the last column. 0, or -1: no memory. */
 int reel_byte_planes_text(struct reel_codec *k, const char *text, size_t len);
 /* Give the block, valid in @k until the next one: @head, directory, planes,

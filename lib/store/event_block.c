@@ -93,23 +93,29 @@ static inline uint64_t access_end(const struct reel_event_columns *c,
 							   : 0);
 }
 
-/* Offsets, relative to the end of the previous access of the open file. */
-static void encode_offsets(const struct reel_event_columns *c, uint64_t *t)
-{
-	const int64_t *offset = c->v[REEL_COL_OFFSET];
-	const int64_t *open = c->v[REEL_COL_OPEN];
+/* A part of the rows of a column on its way to numbers. */
+struct encoder {
+	const struct reel_event_columns *c;
+	uint32_t at, n; /* the part */
+	uint64_t prev;
 	struct predictor p;
+};
 
-	predictor_init(&p);
-	for (uint32_t i = 0; i < c->n; i++) {
+/* Offsets, relative to the end of the previous access of the open file. */
+static void encode_offsets(struct encoder *e, uint64_t *t)
+{
+	const int64_t *offset = e->c->v[REEL_COL_OFFSET] + e->at;
+	const int64_t *open = e->c->v[REEL_COL_OPEN] + e->at;
+
+	for (uint32_t i = 0; i < e->n; i++) {
 		if (offset[i] == REEL_NO_OFFSET) {
 			t[i] = 0;
 			continue;
 		}
 		t[i] = reel_zigzag((uint64_t)offset[i] -
-				   predicted_value(&p, open[i])) +
+				   predicted_value(&e->p, open[i])) +
 		       1;
-		remember_value(&p, open[i], access_end(c, i));
+		remember_value(&e->p, open[i], access_end(e->c, e->at + i));
 	}
 }
 
@@ -135,24 +141,20 @@ static void decode_offsets(const struct reel_event_columns *c)
  * Ids: 0 if the id equals the last one with its key, else the difference to the
  * last id that was encoded so.
  */
-static void encode_ids(const struct reel_event_columns *c, int col, int key,
-		       uint64_t *t)
+static void encode_ids(struct encoder *e, int col, int key, uint64_t *t)
 {
-	const uint64_t *v = (const uint64_t *)c->v[col];
-	const int64_t *k = c->v[key];
-	uint64_t prev = 0;
-	struct predictor p;
+	const uint64_t *v = (const uint64_t *)e->c->v[col] + e->at;
+	const int64_t *k = e->c->v[key] + e->at;
 
-	predictor_init(&p);
-	for (uint32_t i = 0; i < c->n; i++) {
+	for (uint32_t i = 0; i < e->n; i++) {
 		t[i] = 0;
 		/* mostly as in the previous row: no lookup needed */
-		if ((i && k[i] == k[i - 1] && v[i] == v[i - 1]) ||
-		    v[i] == predicted_value(&p, k[i]))
+		if ((e->at + i && k[i] == k[i - 1l] && v[i] == v[i - 1l]) ||
+		    v[i] == predicted_value(&e->p, k[i]))
 			continue;
-		t[i] = reel_zigzag(v[i] - prev) + 1;
-		prev = v[i];
-		remember_value(&p, k[i], v[i]);
+		t[i] = reel_zigzag(v[i] - e->prev) + 1;
+		e->prev = v[i];
+		remember_value(&e->p, k[i], v[i]);
 	}
 }
 
@@ -173,64 +175,84 @@ static void decode_ids(const struct reel_event_columns *c, int col, int key)
 	}
 }
 
-/* Transform the column to unsigned numbers that are small for regular I/O. */
-static void encode_column(const struct reel_event_columns *c, int col,
-			  uint64_t *t)
+/* Transform the part to unsigned numbers that are small for regular I/O. */
+static void encode_part(struct encoder *e, int col, uint64_t *t)
 {
-	const uint64_t *v = (const uint64_t *)c->v[col];
-	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
-	const int64_t *asked = c->v[REEL_COL_ASKED];
-	uint64_t prev = 0;
+	const uint64_t *v = (const uint64_t *)e->c->v[col] + e->at;
+	const uint64_t *dur = (const uint64_t *)e->c->v[REEL_COL_DUR] + e->at;
+	const int64_t *asked = e->c->v[REEL_COL_ASKED] + e->at;
+	uint32_t n = e->n;
 
 	switch (col) {
 	case REEL_COL_START:
-		prev = v[0];
-		for (uint32_t i = 0; i < c->n; i++) {
-			t[i] = reel_zigzag(v[i] - prev);
-			prev = v[i] + dur[i];
+		if (!e->at)
+			e->prev = v[0];
+		for (uint32_t i = 0; i < n; i++) {
+			t[i] = reel_zigzag(v[i] - e->prev);
+			e->prev = v[i] + dur[i];
 		}
 		break;
 	case REEL_COL_FILE:
-		encode_ids(c, col, REEL_COL_OPEN, t);
+		encode_ids(e, col, REEL_COL_OPEN, t);
 		break;
 	case REEL_COL_OPEN:
-		encode_ids(c, col, REEL_COL_FD, t);
+		encode_ids(e, col, REEL_COL_FD, t);
 		break;
 	case REEL_COL_FILE2:
-		for (uint32_t i = 0; i < c->n; i++) {
-			t[i] = reel_zigzag(v[i] - prev);
-			prev = v[i];
+		for (uint32_t i = 0; i < n; i++) {
+			t[i] = reel_zigzag(v[i] - e->prev);
+			e->prev = v[i];
 		}
 		break;
 	case REEL_COL_FD:
 	case REEL_COL_FD2:
 	case REEL_COL_ASKED:
-		for (uint32_t i = 0; i < c->n; i++)
+		for (uint32_t i = 0; i < n; i++)
 			t[i] = v[i] + 1;
 		break;
 	case REEL_COL_OFFSET:
-		encode_offsets(c, t);
+		encode_offsets(e, t);
 		break;
 	case REEL_COL_RESULT:
-		for (uint32_t i = 0; i < c->n; i++)
+		for (uint32_t i = 0; i < n; i++)
 			t[i] = reel_zigzag(asked[i] >= 0
 						   ? (uint64_t)asked[i] - v[i]
 						   : v[i]);
 		break;
 	case REEL_COL_POS:
 		/* reel_zigzag(REEL_NO_OFFSET) is 2^64 - 1: becomes 0 */
-		for (uint32_t i = 0; i < c->n; i++)
+		for (uint32_t i = 0; i < n; i++)
 			t[i] = reel_zigzag(v[i]) + 1;
 		break;
 	case REEL_COL_ERR:
 	case REEL_COL_ARG:
 	case REEL_COL_ARG2:
-		for (uint32_t i = 0; i < c->n; i++)
+		for (uint32_t i = 0; i < n; i++)
 			t[i] = reel_zigzag(v[i]);
 		break;
 	default: /* DUR, CALL, COUNT */
-		memcpy(t, v, c->n * sizeof(*t));
+		memcpy(t, v, n * sizeof(*t));
 	}
+}
+
+/* Add the first @n rows of the column to the block; @t is the codec's buffer. */
+static void encode_column(struct reel_codec *k,
+			  const struct reel_event_columns *c, int col,
+			  uint32_t n, uint64_t *t)
+{
+	struct encoder e;
+
+	e.c = c;
+	e.prev = 0;
+	if (col == REEL_COL_FILE || col == REEL_COL_OPEN ||
+	    col == REEL_COL_OFFSET)
+		predictor_init(&e.p);
+	for (e.at = 0; e.at < n; e.at += e.n) {
+		e.n = reel_byte_planes_part(n, e.at);
+		encode_part(&e, col, t);
+		reel_byte_planes_add(k, e.n);
+	}
+	reel_byte_planes_put(k);
 }
 
 /* Results, relative to the size that was asked for, if one was. SSE2 has no
@@ -352,14 +374,9 @@ int reel_event_block_encode(struct reel_codec *k,
 		head[4 + i] = (uint8_t)(c->n >> (8 * i));
 	n += reel_varint_put(head + n,
 			     reel_zigzag((uint64_t)c->v[REEL_COL_START][0]));
-	for (int col = 0; col < REEL_COLUMNS; col++) {
-		struct reel_event_columns part = *c;
-
-		if (column_is_constant(c, col))
-			part.n = 1;
-		encode_column(&part, col, value);
-		reel_byte_planes_put(k, part.n);
-	}
+	for (int col = 0; col < REEL_COLUMNS; col++)
+		encode_column(k, c, col, column_is_constant(c, col) ? 1 : c->n,
+			      value);
 	reel_byte_planes_end(k, head, n, blob, len);
 	return 0;
 }

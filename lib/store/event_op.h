@@ -134,6 +134,32 @@ static inline void metric_event_fill(struct metric_event *m)
 							    : METRIC_CACHED;
 }
 
+/* Properties that most events lack: of the metrics that need one of them. */
+enum metric_rare {
+	METRIC_RARE_ERROR = 1,
+	METRIC_RARE_SITE = 2, /* the call site was recorded */
+	METRIC_RARE_MAPPING = 4,
+	METRIC_RARE_STORAGE = 8, /* not METRIC_CACHED */
+};
+
+/* Has @m any of these properties? Calls on mappings are of one layer. */
+static inline bool metric_is_rare(const struct metric_event *m)
+{
+	return (uint32_t)m->raw.err | m->raw.site | m->storage |
+	       (m->raw.layer == REEL_LAYER_MMAP);
+}
+
+/* A mask of enum metric_rare. */
+static inline unsigned int metric_rare(const struct metric_event *m)
+{
+	bool mapping = m->raw.call == REEL_CALL_MMAP || m->op == METRIC_MAPPED;
+
+	return (m->raw.err ? METRIC_RARE_ERROR : 0u) |
+	       (m->raw.site ? METRIC_RARE_SITE : 0u) |
+	       (mapping ? METRIC_RARE_MAPPING : 0u) |
+	       (m->storage ? METRIC_RARE_STORAGE : 0u);
+}
+
 /* A read that fetched from storage, as Linux counted for its thread
  * (trace_format.h, FETCHED); a record of one call. */
 static inline bool metric_fetched(const struct metric_event *m)

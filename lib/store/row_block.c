@@ -188,6 +188,42 @@ static bool is_delta_column(const struct reel_rows *r, int col)
 	return r->kind->differs >> col & 1;
 }
 
+/* The differences of the ids to the ones before, less 1. */
+static void put_ids(struct reel_codec *k, const struct reel_rows *r,
+		    uint64_t *value)
+{
+	uint64_t before = (uint64_t)r->id[0] - 1;
+
+	for (uint32_t at = 0, n; at < r->n; at += n) {
+		n = reel_byte_planes_part(r->n, at);
+		for (uint32_t i = 0; i < n; i++) {
+			value[i] = (uint64_t)r->id[at + i] - before - 1;
+			before = (uint64_t)r->id[at + i];
+		}
+		reel_byte_planes_add(k, n);
+	}
+	reel_byte_planes_put(k);
+}
+
+static void put_column(struct reel_codec *k, const struct reel_rows *r, int col,
+		       uint64_t *value)
+{
+	uint64_t before = 0;
+
+	for (uint32_t at = 0, n; at < r->n; at += n) {
+		const uint64_t *v = r->v[col] + at;
+
+		n = reel_byte_planes_part(r->n, at);
+		memcpy(value, v, n * sizeof(*value));
+		for (uint32_t i = 0; is_delta_column(r, col) && i < n; i++) {
+			value[i] = reel_zigzag(v[i] - before);
+			before = v[i];
+		}
+		reel_byte_planes_add(k, n);
+	}
+	reel_byte_planes_put(k);
+}
+
 int reel_rows_encode(struct reel_codec *k, const struct reel_rows *r,
 		     const void **blob, size_t *len)
 {
@@ -202,20 +238,9 @@ int reel_rows_encode(struct reel_codec *k, const struct reel_rows *r,
 	for (int i = 0; i < 4; i++)
 		head[4 + i] = (uint8_t)(r->n >> (8 * i));
 	n += reel_varint_put(head + n, (uint64_t)r->id[0]);
-	value[0] = 0;
-	for (uint32_t i = 1; i < r->n; i++)
-		value[i] = (uint64_t)r->id[i] - (uint64_t)r->id[i - 1] - 1;
-	reel_byte_planes_put(k, r->n);
-	for (int col = 0; col < r->kind->columns; col++) {
-		uint64_t before = 0;
-
-		memcpy(value, r->v[col], r->n * sizeof(*value));
-		for (uint32_t i = 0; is_delta_column(r, col) && i < r->n; i++) {
-			value[i] = reel_zigzag(r->v[col][i] - before);
-			before = r->v[col][i];
-		}
-		reel_byte_planes_put(k, r->n);
-	}
+	put_ids(k, r, value);
+	for (int col = 0; col < r->kind->columns; col++)
+		put_column(k, r, col, value);
 	if (r->text_len && reel_byte_planes_text(k, r->text, r->text_len))
 		return -1;
 	reel_byte_planes_end(k, head, n, blob, len);

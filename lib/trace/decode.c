@@ -6,6 +6,7 @@
  * record, not once per byte: zero bytes follow the block, and a varint ends at
  * a zero byte. A record that runs into them is rejected when it is complete.
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,26 @@ static inline uint64_t varint(struct cursor *c)
 		return (a & 0x7f) | b << 7;
 	}
 	return long_varint(c);
+}
+
+/*
+ * A varint of any length, for times: their lengths vary, so that branches on
+ * them are mispredicted. Joins the 7 bits of up to 8 bytes in pairs.
+ */
+static inline uint64_t time_varint(struct cursor *c)
+{
+	uint64_t v, ends;
+
+	memcpy(&v, c->p, sizeof(v)); /* the slack is readable */
+	v = le64toh(v);
+	ends = ~v & 0x8080808080808080;
+	if (!ends)
+		return long_varint(c);
+	c->p += (__builtin_ctzll(ends) >> 3) + 1;
+	v &= (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7f;
+	v = (v & 0x007f007f007f007f) | (v & 0x7f007f007f007f00) >> 1;
+	v = (v & 0x00003fff00003fff) | (v & 0x3fff00003fff0000) >> 2;
+	return (v & 0x000000000fffffff) | (v & 0x0fffffff00000000) >> 4;
 }
 
 static inline int64_t signed_varint(struct cursor *c)
@@ -297,9 +318,9 @@ int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 		more = *c.p++;
 	memcpy(rec, &empty_record, sizeof(empty_record));
 	rec->call = (uint16_t)call;
-	c.bad |= __builtin_add_overflow(d->ticks, varint(&c), &d->ticks);
+	c.bad |= __builtin_add_overflow(d->ticks, time_varint(&c), &d->ticks);
 	rec->end_ticks = d->ticks;
-	rec->dur_ticks = varint(&c);
+	rec->dur_ticks = time_varint(&c);
 	c.bad |= rec->dur_ticks > rec->end_ticks;
 	decode_desc(d, &c, flags, rec);
 	if (flags & REEL_F_OFFSET) {

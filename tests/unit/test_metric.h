@@ -160,7 +160,8 @@ static void job_feed(struct job *j, struct reel_event ev)
 
 	metric_event_fill(&m);
 	for (i = 0; reel_metrics[i]; i++)
-		if (reel_metrics[i]->feed(j->state[i], &m, 1, &j->err))
+		if (reel_metric_feed(reel_metrics[i], j->state[i], &m, 1,
+				     metric_rare(&m), &j->err))
 			ok(0, "feed %s: %s", reel_metrics[i]->name,
 			   j->err.text);
 }
