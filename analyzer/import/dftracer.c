@@ -512,9 +512,12 @@ static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
 		return 0;
 	if (!trace_text_int(&ev->id, &number))
 		number = (int64_t)hash_text(TEXT_HASH_FIRST, &ev->id);
-	series = hash_number(hash_number(TEXT_HASH_FIRST, im->process),
-			     (uint64_t)tid);
-	content = hash_number(hash_number(series, (uint64_t)ev->ts_ns),
+	/* The numbers are a thread's; since 2.0, a process's. */
+	series = hash_number(TEXT_HASH_FIRST, im->process);
+	content = hash_number(series, (uint64_t)tid);
+	if (ev->phase != PHASE_2_EVENT)
+		series = content;
+	content = hash_number(hash_number(content, (uint64_t)ev->ts_ns),
 			      (uint64_t)ev->dur_ns);
 	content = hash_text(hash_text(content, &ev->id), &ev->name);
 	return seen_events_add(&im->seen, series, (uint64_t)number, content,
