@@ -557,8 +557,8 @@ int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 	if (g->origin_ns == INT64_MAX)
 		g->origin_ns = 0;
 	if (event_list_sort(&g->events, err) || nest_spans(g, err) ||
-	    write_timeline(g, err) || write_rows(g, err) ||
-	    write_sources(g, err))
+	    write_timeline(g, err) || reel_writer_settle(g->writer, err) ||
+	    write_rows(g, err) || write_sources(g, err))
 		return -1;
 	/* The metrics need memory now. */
 	sorter_free(g->by_end);
