@@ -114,16 +114,17 @@ static int parse_shifts(int64_t *ns, const struct reel_opt_list *list,
 
 static int import(char *const *file, int n, const char *path,
 		  const char *as_name, const char *map, enum join_method align,
-		  const struct reel_opt_list *shifts, bool quiet,
+		  const struct reel_opt_list *shifts, int threads, bool quiet,
 		  struct reel_error *err)
 {
 	int64_t *ns = reel_alloc((size_t)shifts->n + 1, sizeof(*ns), err);
-	struct import im = {.file = file,
-			    .files = n,
-			    .options = {.map = map,
-					.align = align,
-					.shift_ns = shifts->n ? ns : NULL,
-					.shifts = shifts->n}};
+	struct import im = {
+		.file = file,
+		.files = n,
+		.options = {.import = {.map = map, .threads = threads},
+			    .align = align,
+			    .shift_ns = shifts->n ? ns : NULL,
+			    .shifts = shifts->n}};
 	const struct store_producer producer = {.verb = "import",
 						.source = file[0],
 						.nothing = "no process in it",
@@ -134,8 +135,8 @@ static int import(char *const *file, int n, const char *path,
 	if (map && !as_name)
 		as_name = "csv";
 	if (!rc && as_name) {
-		im.options.as = reel_importer_find(as_name, err);
-		rc = im.options.as ? 0 : -1;
+		im.options.import.as = reel_importer_find(as_name, err);
+		rc = im.options.import.as ? 0 : -1;
 	}
 	if (!rc)
 		rc = check_readable(file, n, err);
@@ -151,7 +152,7 @@ const struct reel_command cmd_import = {
 	.name = "import",
 	.task = "turn another tool's trace into a store",
 	.usage = "[-o RUN.db] [--as NAME] [--map FIELD=COLUMN,...] "
-		 "[--align HOW] [--shift S] [-q] FILE ...",
+		 "[--align HOW] [--shift S] [-j N] [-q] FILE ...",
 	.examples = "ioreel import strace.out -o monday.db\n"
 		    "ioreel import job.darshan job.pt.trace.json -o job.db\n",
 	.about =
@@ -171,6 +172,7 @@ static int run(int argc, char **argv)
 	struct reel_opt_list shifts = {0};
 	const char *path = NULL, *as_name = NULL, *map = NULL;
 	bool quiet = false, list = false;
+	int64_t threads = 0;
 	int align = 0, rc = 0;
 	struct reel_opt opts[] = {
 		{"output", 'o', REEL_OPT_TEXT, &path, "RUN.db",
@@ -188,6 +190,8 @@ static int run(int argc, char **argv)
 		 0, 0},
 		{"list", 0, REEL_OPT_FLAG, &list, NULL,
 		 "print the formats and the values that they lack", 0, 0},
+		{"jobs", 'j', REEL_OPT_INT, &threads, "N",
+		 "threads to work with (default: one per processor)", 1, 1024},
 		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
 		 0, 0},
 		{0},
@@ -205,7 +209,8 @@ static int run(int argc, char **argv)
 	else if ((!path && default_output(&name, argv[first], &err)) ||
 		 import(argv + first, argc - first,
 			path ? path : reel_buf_text(&name), as_name, map,
-			(enum join_method)align, &shifts, quiet, &err))
+			(enum join_method)align, &shifts, (int)threads, quiet,
+			&err))
 		rc = reel_cli_fail(&cmd_import, &err);
 	else
 		reel_terminal_next("report", path ? path : reel_buf_text(&name),

@@ -11,6 +11,8 @@
 
 #include "lib/error.h"
 
+#define THREADS_MOST 8
+
 struct task_list {
 	struct reel_task *first, *last;
 };
@@ -184,6 +186,13 @@ void reel_pool_free(struct reel_pool *p)
 int reel_pool_threads(const struct reel_pool *p)
 {
 	return p ? p->threads : 1;
+}
+
+int reel_pool_threads_for(int asked, bool small)
+{
+	int n = asked ? asked : small ? 1 : reel_pool_processors();
+
+	return n < THREADS_MOST ? n : THREADS_MOST;
 }
 
 int reel_pool_processors(void)

@@ -34,6 +34,9 @@ void reel_pool_free(struct reel_pool *p);
 int reel_pool_threads(const struct reel_pool *p);
 /* Processors that this process may use. */
 int reel_pool_processors(void);
+/* The threads for a task of one producer, which leaves more than 8 without work:
+ * @asked, or if that is 0, one for each processor, or a single one if @small. */
+int reel_pool_threads_for(int asked, bool small);
 
 /* A thread beside the pool, which gets no signals either. 0, or an errno. */
 int reel_pool_thread(pthread_t *id, void *(*run)(void *), void *arg);

@@ -6,8 +6,10 @@
  * Logs of before 1.0 hold host and file name in each event, later ones hashes:
  * the names are in metadata events, which may come after their first use or be in
  * another file of the job. The names of all files are read first, then, as soon as
- * a hash is met without its name.
+ * a hash is met without its name. Logs of 2.0 and later are lines without an array,
+ * their phases are numbers, and their calls have no descriptors.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +36,15 @@ struct name {
 	uint32_t id;	   /* of the file; 0: none yet */
 };
 
-/* The position of a descriptor in a process and file, from lseek's results. */
+/* The position of a descriptor in a process and file. */
 struct position {
-	uint32_t thread;
-	int64_t at; /* REEL_NO_OFFSET: not known */
+	uint32_t thread, opens; /* opens: of a file without descriptors */
+	int64_t at;		/* REEL_NO_OFFSET: not known */
 };
+
+/* What a record is: the letters of Chrome's format, or from 2.0 on a digit. */
+enum phase { PHASE_OTHER, PHASE_EVENT, PHASE_SUM, PHASE_METADATA };
+#define PHASE_2_EVENT '1'
 
 #define CALLS_KNOWN 256 /* names whose calls are kept */
 
@@ -62,7 +68,7 @@ struct import {
 	struct position *position;
 	uint32_t positions, position_room;
 	bool all_names; /* of all files are read */
-	uint64_t copies, bad, phases, no_result;
+	uint64_t copies, bad, phases, no_result, summed;
 	int64_t first_ns;
 	/* The process of the event before. */
 	uint64_t process_key;
@@ -111,6 +117,30 @@ static struct name *find_name(struct import *im, char type,
 	}
 }
 
+static enum phase phase_of(const struct trace_event *ev)
+{
+	switch (ev->phase) {
+	case 'X':
+	case PHASE_2_EVENT:
+		return PHASE_EVENT;
+	case '3':
+		return PHASE_SUM;
+	case 'M':
+	case '4':
+		return PHASE_METADATA;
+	}
+	return PHASE_OTHER;
+}
+
+static int open_file(struct trace_events **t, const char *path,
+		     struct reel_error *err)
+{
+	if (trace_events_open(t, path, err))
+		return -1;
+	trace_events_without_array(*t);
+	return 0;
+}
+
 /* A metadata event: FH, HH and SH are the names of files, hosts, strings. */
 static int read_name(struct import *im, const struct trace_event *ev,
 		     struct reel_error *err)
@@ -139,9 +169,11 @@ static int read_all_names(struct import *im, struct reel_error *err)
 		struct trace_events *t = NULL;
 		struct trace_event ev;
 
-		rc = trace_events_open(&t, im->in->path[i], err);
+		rc = open_file(&t, im->in->path[i], err);
 		while (!rc && (rc = trace_events_next(t, &ev, err)) > 0)
-			rc = ev.phase == 'M' ? read_name(im, &ev, err) : 0;
+			rc = phase_of(&ev) == PHASE_METADATA
+				     ? read_name(im, &ev, err)
+				     : 0;
 		trace_events_close(t);
 	}
 	return rc;
@@ -316,6 +348,27 @@ static struct position *find_position(struct import *im,
 	return p;
 }
 
+static bool is_open_call(uint16_t call)
+{
+	return call == REEL_CALL_OPEN || call == REEL_CALL_OPENAT ||
+	       call == REEL_CALL_CREAT;
+}
+
+/* Move @p by a call of 2.0 and later, which records lseek but no descriptors: of
+ * a file that is open twice in a process the position is not known. */
+static void move_file(struct position *p, const struct reel_event *to)
+{
+	if (is_open_call(to->call)) {
+		p->at = !p->opens++ && !(to->arg & O_APPEND) ? 0
+							     : REEL_NO_OFFSET;
+	} else if (to->call == REEL_CALL_CLOSE) {
+		p->opens -= p->opens > 0;
+		p->at = REEL_NO_OFFSET;
+	}
+	if (p->opens > 1)
+		p->at = REEL_NO_OFFSET;
+}
+
 /*
  * Offsets of reads and writes follow from the last lseek of the same thread,
  * descriptor and file. Without an lseek they are unknown: early DFTracer does not
@@ -335,11 +388,12 @@ static int set_offset(struct import *im, struct reel_event *to,
 		to->offset = arg_int(ev, "offset", REEL_NO_OFFSET);
 	if (to->offset < 0)
 		to->offset = REEL_NO_OFFSET;
-	if (at_offset || to->fd < 0 || !to->file)
+	if (at_offset || !to->file ||
+	    (to->fd < 0 && ev->phase != PHASE_2_EVENT))
 		return 0;
 	if (to->call != REEL_CALL_LSEEK && to->call != REEL_CALL_READ &&
-	    to->call != REEL_CALL_WRITE && to->call != REEL_CALL_OPEN &&
-	    to->call != REEL_CALL_OPENAT && to->call != REEL_CALL_CLOSE)
+	    to->call != REEL_CALL_WRITE && to->call != REEL_CALL_CLOSE &&
+	    !is_open_call(to->call))
 		return 0;
 	p = find_position(im, to, err);
 	if (!p)
@@ -355,6 +409,8 @@ static int set_offset(struct import *im, struct reel_event *to,
 	} else {
 		p->at = REEL_NO_OFFSET; /* opened, closed */
 	}
+	if (to->fd < 0)
+		move_file(p, to);
 	return 0;
 }
 
@@ -429,9 +485,8 @@ static int add_call(struct import *im, const struct trace_event *ev,
 	if (moves_bytes(&to))
 		set_sizes(im, &to, ev);
 	fd = arg_int(ev, "fd", -1);
-	if (to.call == REEL_CALL_OPEN || to.call == REEL_CALL_OPENAT ||
-	    to.call == REEL_CALL_CREAT) {
-		fd = to.result;
+	if (is_open_call(to.call)) {
+		fd = arg_int(ev, "ret", -1);
 		to.arg = arg_int(ev, "flags", 0);
 		to.arg2 = arg_int(ev, "mode", 0);
 	} else if (to.call == REEL_CALL_LSEEK || to.call == REEL_CALL_FSEEK) {
@@ -457,9 +512,12 @@ static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
 		return 0;
 	if (!trace_text_int(&ev->id, &number))
 		number = (int64_t)hash_text(TEXT_HASH_FIRST, &ev->id);
-	series = hash_number(hash_number(TEXT_HASH_FIRST, im->process),
-			     (uint64_t)tid);
-	content = hash_number(hash_number(series, (uint64_t)ev->ts_ns),
+	/* The numbers are a thread's; since 2.0, a process's. */
+	series = hash_number(TEXT_HASH_FIRST, im->process);
+	content = hash_number(series, (uint64_t)tid);
+	if (ev->phase != PHASE_2_EVENT)
+		series = content;
+	content = hash_number(hash_number(content, (uint64_t)ev->ts_ns),
 			      (uint64_t)ev->dur_ns);
 	content = hash_text(hash_text(content, &ev->id), &ev->name);
 	return seen_events_add(&im->seen, series, (uint64_t)number, content,
@@ -473,12 +531,6 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	uint32_t process, thread;
 	int copy;
 
-	if (ev->phase == 'M')
-		return read_name(im, ev, err);
-	if (ev->phase != 'X') {
-		im->phases++;
-		return 0;
-	}
 	if (!ev->has_ts || !ev->has_dur || ev->dur_ns < 0 || !ev->name.len ||
 	    !trace_text_int(&ev->pid, &pid) ||
 	    !trace_text_int(&ev->tid, &tid)) {
@@ -504,16 +556,51 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	return dftracer_add_span(&im->marks, im->gather, ev, thread, err);
 }
 
+/* The unit of times is US, unless a metadata event names another. */
+static void set_time_unit(struct trace_events *t, const struct trace_event *ev)
+{
+	static const struct {
+		const char *name;
+		int digits;
+	} units[] = {{"NS", 0}, {"US", 3}, {"MS", 6}, {"SEC", 9}};
+	const struct trace_text *name = trace_event_arg(ev, "name");
+	const struct trace_text *value = trace_event_arg(ev, "value");
+
+	if (!name || !value || strcmp(ev->name.s, "CM") != 0 ||
+	    strcmp(name->s, "time_metric") != 0)
+		return;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(value->s, units[i].name))
+			trace_events_time_digits(t, units[i].digits);
+}
+
 static int read_file(struct import *im, int i, struct reel_error *err)
 {
 	struct trace_events *t = NULL;
 	struct trace_event ev;
+	int64_t n;
 	int rc = gather_source(im->gather, (uint32_t)i + 1, err);
 
 	if (!rc)
-		rc = trace_events_open(&t, im->in->path[i], err);
+		rc = open_file(&t, im->in->path[i], err);
 	while (!rc && (rc = trace_events_next(t, &ev, err)) > 0)
-		rc = add_event(im, &ev, err);
+		switch (phase_of(&ev)) {
+		case PHASE_EVENT:
+			rc = add_event(im, &ev, err);
+			break;
+		case PHASE_METADATA:
+			set_time_unit(t, &ev);
+			rc = read_name(im, &ev, err);
+			break;
+		case PHASE_SUM:
+			n = arg_int(&ev, "dft_cnt", 1);
+			im->summed += n > 0 && n < INT32_MAX ? (uint64_t)n : 1;
+			rc = 0;
+			break;
+		default:
+			im->phases++;
+			rc = 0;
+		}
 	trace_events_close(t);
 	return rc;
 }
@@ -538,7 +625,9 @@ static int put_losses(struct import *im, struct reel_writer_run *run,
 				     err))
 			return -1;
 	}
+	run->lost += (int64_t)im->summed;
 	return put_loss(im, "not_understood", im->bad, err) ||
+			       put_loss(im, "only_sums", im->summed, err) ||
 			       put_loss(im, "other_phases", im->phases, err) ||
 			       put_loss(im, "no_result", im->no_result, err)
 		       ? -1
@@ -596,7 +685,11 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		rc = read_file(im, i, err);
 	if (!rc && im->first_ns == INT64_MAX)
 		rc = reel_fail(err, REEL_E_FORMAT,
-			       "'%s' has no events of DFTracer", in->name);
+			       im->summed
+				       ? "'%s' has sums of events only, made "
+					 "by DFTracer's aggregation"
+				       : "'%s' has no events of DFTracer",
+			       in->name);
 	if (!rc)
 		rc = dftracer_add_steps(&im->marks, im->gather, err);
 	if (!rc)
@@ -618,18 +711,21 @@ static bool has_text(const char *bytes, size_t n, const char *text)
 	return memmem(bytes, n, text, strlen(text));
 }
 
-/* An array whose first event begins with its id, and DFTracer's own names. */
+/* Events whose first begins with its id, or since 2.0 is metadata, and DFTracer's
+ * own names. */
 static bool detect(const char *bytes, size_t n)
 {
 	const char *p = bytes, *end = bytes + n;
 
 	while (p < end && strchr(" \t\r\n", *p))
 		p++;
-	if (p == end || *p++ != '[')
-		return false;
+	if (p < end && *p == '[')
+		p++;
 	while (p < end && strchr(" \t\r\n,", *p))
 		p++;
-	if (end - p < 6 || memcmp(p, "{\"id\":", 6) != 0)
+	if ((end - p < 6 || memcmp(p, "{\"id\":", 6) != 0) &&
+	    (end - p < 8 || memcmp(p, "{\"name\":", 8) != 0 ||
+	     !has_text(p, (size_t)(end - p), "\"cat\":\"dftracer\"")))
 		return false;
 	n = (size_t)(end - p);
 	return has_text(p, n, "\"ph\":") &&

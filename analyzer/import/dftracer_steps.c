@@ -35,9 +35,13 @@ static const struct meaning meanings[] = {
 	{NULL, "<module>.yield", false, REEL_SPAN_USER, DFTRACER_BODY},
 	{NULL, "fetch-data.yield", false, REEL_SPAN_USER, DFTRACER_BODY},
 	{NULL, "loop.yield", false, REEL_SPAN_USER, DFTRACER_BODY},
+	{NULL, "<module>.block", false, REEL_SPAN_USER, DFTRACER_BODY},
+	{NULL, "fetch-data.block", false, REEL_SPAN_USER, DFTRACER_BODY},
+	{NULL, "loop.block", false, REEL_SPAN_USER, DFTRACER_BODY},
 	{"dataloader", "fetch", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
 	{"dataloader", "fetch.iter", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
 	{"dataloader", "fetch.yield", false, REEL_SPAN_USER, DFTRACER_BODY},
+	{"dataloader", "fetch.block", false, REEL_SPAN_USER, DFTRACER_BODY},
 	{"data_loader", "next", true, REEL_SPAN_USER, DFTRACER_NEXT},
 	{"data_loader", "fetch", true, REEL_SPAN_FETCH, DFTRACER_FETCH},
 	{"data_loader", "finalize", true, REEL_SPAN_USER, DFTRACER_DONE},
@@ -58,6 +62,7 @@ static const struct meaning meanings[] = {
 	{"dlio_benchmark", "_train", true, REEL_SPAN_EPOCH, DFTRACER_EPOCH},
 	{"dlio_benchmark", "_eval", true, REEL_SPAN_EVAL, NO_MARK},
 	{"pipeline", "epoch", false, REEL_SPAN_EPOCH, DFTRACER_EPOCH},
+	{"pipeline", "epoch.block", false, REEL_SPAN_EPOCH, DFTRACER_EPOCH},
 	{"pipeline", "evaluate", false, REEL_SPAN_EVAL, NO_MARK},
 	{"reader", "preprocess", true, REEL_SPAN_PREPROCESS, NO_MARK},
 	{"data", "preprocess", false, REEL_SPAN_PREPROCESS, NO_MARK},
@@ -85,6 +90,24 @@ static int64_t number_arg(const struct trace_event *ev, const char *key)
 	return trace_text_int(trace_event_arg(ev, key), &n) && n >= 0 ? n : -1;
 }
 
+static bool ends_with(const struct trace_text *name, const char *end)
+{
+	size_t n = strlen(end);
+
+	return name->len > n && !strcmp(name->s + name->len - n, end);
+}
+
+/* The number of a step; since 2.0 that of a turn of its loop. */
+static int64_t step_of(const struct trace_event *ev)
+{
+	int64_t step = number_arg(ev, "step");
+
+	return step < 0 && (ends_with(&ev->name, ".iter") ||
+			    ends_with(&ev->name, ".block"))
+		       ? number_arg(ev, "count")
+		       : step;
+}
+
 static int add_mark(struct dftracer_marks *m, int kind, uint32_t thread,
 		    const struct trace_event *ev, struct reel_error *err)
 {
@@ -95,13 +118,17 @@ static int add_mark(struct dftracer_marks *m, int kind, uint32_t thread,
 			return -1;
 		m->room = more;
 	}
-	m->mark[m->marks++] =
-		(struct dftracer_mark){.kind = (enum dftracer_mark_kind)kind,
-				       .thread = thread,
-				       .start_ns = ev->ts_ns,
-				       .end_ns = ev->ts_ns + ev->dur_ns,
-				       .epoch = number_arg(ev, "epoch"),
-				       .step = number_arg(ev, "step")};
+	m->mark[m->marks++] = (struct dftracer_mark){
+		.kind = (enum dftracer_mark_kind)kind,
+		.thread = thread,
+		.start_ns = ev->ts_ns,
+		.end_ns = ev->ts_ns + ev->dur_ns,
+		.epoch = number_arg(
+			ev,
+			kind == DFTRACER_EPOCH && ends_with(&ev->name, ".block")
+				? "count"
+				: "epoch"),
+		.step = step_of(ev)};
 	return 0;
 }
 
@@ -126,7 +153,7 @@ int dftracer_add_span(struct dftracer_marks *m, struct import_gather *g,
 	struct reel_span_event sp = {.start_ns = ev->ts_ns,
 				     .dur_ns = ev->dur_ns,
 				     .thread = thread,
-				     .detail = number_arg(ev, "step")};
+				     .detail = step_of(ev)};
 	struct reel_buf name = REEL_BUF_INIT;
 	int rc;
 

@@ -10,6 +10,7 @@
 
 #include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/pool.h"
 #include "lib/source.h"
 
 #include "analyzer/import/common/table.h"
@@ -33,7 +34,7 @@ const struct reel_importer *const reel_importers[] = {
 };
 
 #define HEAD_BYTES 16384 /* of a file, for detect() */
-#define SMALL_BYTES (4 << 20)
+#define SMALL_BYTES (1 << 20)
 #define FILES_MOST 1000000
 
 const struct reel_importer *reel_importer_find(const char *name,
@@ -326,28 +327,31 @@ static int put_sources(struct reel_writer *w, const struct import_input *in,
 }
 
 int64_t reel_import(struct reel_store *st, char *const *path, int n,
-		    const struct reel_importer *as, struct reel_error *err)
+		    const struct reel_import_options *options,
+		    struct reel_error *err)
 {
-	return reel_import_mapped(st, path, n, as, NULL, err);
-}
-
-int64_t reel_import_mapped(struct reel_store *st, char *const *path, int n,
-			   const struct reel_importer *as, const char *map,
-			   struct reel_error *err)
-{
-	struct import_input in = {.name = path[0], .map = map};
-	struct reel_writer_options options = {0};
+	static const struct reel_import_options defaults;
+	const struct reel_importer *as;
+	struct import_input in = {.name = path[0]};
+	struct reel_writer_options for_writer = {0};
 	struct reel_writer *w = NULL;
-	bool forced = as;
 	int64_t rc = -1;
+	bool forced;
+
+	options = options ? options : &defaults;
+	as = options->as;
+	forced = as;
+	in.map = options->map;
 
 	for (int i = 0; i < n; i++)
 		if (add_known(&in, path[i], &as, forced, err))
 			goto out;
 	if (keep_distinct(&in, err))
 		goto out;
-	options.small = is_small(&in);
-	if (!reel_writer_new(&w, st, &options, err) &&
+	for_writer.small = is_small(&in);
+	for_writer.threads =
+		reel_pool_threads_for(options->threads, for_writer.small);
+	if (!reel_writer_new(&w, st, &for_writer, err) &&
 	    !put_sources(w, &in, as, err) && !as->load(w, &in, err))
 		rc = (int64_t)reel_writer_events(w);
 out:

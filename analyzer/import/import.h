@@ -27,16 +27,22 @@ const struct reel_importer *reel_importer_find(const char *name,
  */
 const struct reel_importer *reel_importer_detect(const char *path);
 
+/* Zeroed has the defaults. */
+struct reel_import_options {
+	const struct reel_importer *as; /* of all files; NULL: by content */
+	const char *map; /* the columns of CSV files; NULL: not given */
+	/* Threads, with the caller's; 0: one for each processor. The store
+	 * does not depend on it. */
+	int threads;
+};
+
 /*
  * Import the @n files or folders @path, parts of one job, into the fresh store
- * @st. @as NULL: by content. The number of events, or -1 with @err: REEL_E_IO,
- * REEL_E_FORMAT, REEL_E_DB, REEL_E_MEMORY.
+ * @st. @options NULL: the defaults. The number of events, or -1 with @err:
+ * REEL_E_IO, REEL_E_FORMAT, REEL_E_DB, REEL_E_MEMORY, REEL_E_USAGE (the map).
  */
 int64_t reel_import(struct reel_store *st, char *const *path, int n,
-		    const struct reel_importer *as, struct reel_error *err);
-/* The same of CSV files, whose columns are @map. REEL_E_USAGE: it is wrong. */
-int64_t reel_import_mapped(struct reel_store *st, char *const *path, int n,
-			   const struct reel_importer *as, const char *map,
-			   struct reel_error *err);
+		    const struct reel_import_options *options,
+		    struct reel_error *err);
 
 #endif

@@ -100,18 +100,6 @@ static void load_fini(struct load *l)
 	free(l->index_of_process);
 }
 
-/* More threads have nothing to do: the merge is one. */
-#define THREADS_MOST 8
-
-static int threads_for(const struct reel_load_options *options, bool small)
-{
-	int n = options->threads ? options->threads : reel_pool_processors();
-
-	if (small && !options->threads)
-		return 1;
-	return n > THREADS_MOST ? THREADS_MOST : n;
-}
-
 int64_t reel_load(struct reel_store *st, const char *dir,
 		  const struct reel_load_options *options,
 		  struct reel_error *err)
@@ -128,7 +116,8 @@ int64_t reel_load(struct reel_store *st, const char *dir,
 		goto out;
 	for_writer.small = record_bytes(&l) < SMALL_BYTES;
 	for_writer.ranks = options->ranks;
-	for_writer.threads = threads_for(options, for_writer.small);
+	for_writer.threads =
+		reel_pool_threads_for(options->threads, for_writer.small);
 	show_progress(&l);
 	if (reel_writer_new(&l.writer, st, &for_writer, err) ||
 	    resolver_init(&l, err) || load_merge(&l, err) ||

@@ -130,12 +130,11 @@ int64_t reel_run_import(struct reel_store *st, char *const *path, int n,
 	struct sources s = {0};
 	int64_t rc = -1;
 
-	if (options->as)
-		return reel_import_mapped(st, path, n, options->as,
-					  options->map, err);
+	if (options->import.as)
+		return reel_import(st, path, n, &options->import, err);
 	if (!sort_paths(&s, path, n, err))
 		rc = s.n > 1 ? join_sources(st, &s, options, err)
-			     : reel_import(st, path, n, NULL, err);
+			     : reel_import(st, path, n, &options->import, err);
 	for (int i = 0; i < s.n; i++) {
 		reel_store_close(s.at[i].st);
 		free(s.at[i].path);

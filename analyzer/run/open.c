@@ -16,12 +16,13 @@
 int run_load_temporary(struct reel_store **out, char *const *path, int n,
 		       const struct reel_importer *as, struct reel_error *err)
 {
+	const struct reel_import_options options = {.as = as};
 	struct reel_store *st = NULL;
 	int64_t events;
 
 	if (reel_store_temporary(&st, path[0], err))
 		return -1;
-	events = as ? reel_import(st, path, n, as, err)
+	events = as ? reel_import(st, path, n, &options, err)
 		    : reel_load(st, path[0], NULL, err);
 	if (events < 0 || reel_store_finish(st, err)) {
 		reel_store_close(st);

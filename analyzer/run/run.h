@@ -6,10 +6,10 @@
 
 #include <stdint.h>
 
-#include "analyzer/join/join.h" /* enum join_method */
+#include "analyzer/import/import.h" /* struct reel_import_options */
+#include "analyzer/join/join.h"	    /* enum join_method */
 
 struct reel_error;
-struct reel_importer;
 struct reel_store;
 
 /*
@@ -25,8 +25,7 @@ int reel_run_open(struct reel_store **out, const char *run,
 		  struct reel_error *err);
 
 struct reel_run_import {
-	const struct reel_importer *as; /* of all files; NULL: by content */
-	const char *map;		/* the columns of CSV files; NULL */
+	struct reel_import_options import;
 	enum join_method align;
 	const int64_t *shift_ns; /* of each source but the first; or NULL */
 	int shifts;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ioreel import: DFTracer's logs of both generations, by hand and real ones, whose
+# ioreel import: DFTracer's logs of three generations, by hand and real ones, whose
 # calls a recount of their JSON must equal; damaged files.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
@@ -138,6 +138,64 @@ check 'a loop over batches' 'import loop.pfw'
 is 'its steps' \
 	"$(sql s.db 'SELECT number, start_ns, dur_ns, fetch_ns, compute_ns FROM v_step' | tr '\t\n' ' ;')" \
 	'1 0 90000 40000 30000;2 100000 90000 40000 30000;3 200000 90000 40000 30000;4 300000 90000 40000 30000;'
+
+# --- 2.0 and later: lines, phases as digits, no descriptors; times in another unit --
+mkdir two
+cat >two/a.pfw <<'EOF2'
+{"name":"HH","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"hhash":"a1","name":"node9","value":"a1"}}
+{"name":"CM","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"hhash":"a1","name":"time_metric","value":"NS"}}
+{"name":"FH","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"hhash":"a1","name":"/d/x","value":"f1"}}
+{"id":1,"name":"open64","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000100,"dur":17,"ph":1,"args":{"hhash":"a1","flags":524288,"fhash":"f1"}}
+{"id":2,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000200,"dur":3,"ph":1,"args":{"hhash":"a1","ret":100,"count":400,"fhash":"f1"}}
+{"id":3,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000300,"dur":3,"ph":1,"args":{"hhash":"a1","ret":50,"count":400,"fhash":"f1"}}
+{"id":4,"name":"open64","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000400,"dur":1,"ph":1,"args":{"hhash":"a1","flags":524288,"fhash":"f1"}}
+{"id":5,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000500,"dur":3,"ph":1,"args":{"hhash":"a1","ret":50,"count":400,"fhash":"f1"}}
+{"id":6,"name":"close","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000600,"dur":3,"ph":1,"args":{"hhash":"a1","ret":0,"fhash":"f1"}}
+{"id":7,"name":"lseek64","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000700,"dur":3,"ph":1,"args":{"hhash":"a1","ret":4096,"whence":0,"offset":4096,"fhash":"f1"}}
+{"id":8,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000800,"dur":3,"ph":1,"args":{"hhash":"a1","ret":8,"count":8,"fhash":"f1"}}
+{"id":9,"name":"close","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000900,"dur":3,"ph":1,"args":{"hhash":"a1","ret":0,"fhash":"f1"}}
+{"id":10,"name":"open64","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000001000,"dur":17,"ph":1,"args":{"hhash":"a1","flags":1025,"fhash":"f1"}}
+{"id":11,"name":"write","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000001100,"dur":2,"ph":1,"args":{"hhash":"a1","ret":5,"count":5,"fhash":"f1"}}
+{"name":"mem","cat":"sys","type":7,"pid":7,"tid":7,"ts":1795634595000001150,"ph":2,"args":{"hhash":"a1","MemFree":5}}
+{"name":"read","cat":"POSIX","type":3,"ts":1795634595000001200,"ph":3,"pid":7,"tid":7,"args":{"hhash":"a1","dur_sum":155,"ret_sum":245760,"dft_cnt":60}}
+EOF2
+cat >want <<'EOF2'
+open|/d/x|-|-|-|0|17
+read|/d/x|-|0|400|100|3
+read|/d/x|-|100|400|50|3
+open|/d/x|-|-|-|0|1
+read|/d/x|-|-|400|50|3
+close|/d/x|-|-|-|0|3
+lseek|/d/x|-|4096|-|4096|3
+read|/d/x|-|4096|8|8|3
+close|/d/x|-|-|-|0|3
+open|/d/x|-|-|-|0|17
+write|/d/x|-|-|5|5|2
+EOF2
+check 'a log of 2.2, in ns' 'import two'
+events >got
+check 'offsets of a file that is open once, not of one opened to append' 'diff want got'
+is 'its clock, host and losses' \
+	"$(sql s.db "SELECT start_real_ns, (SELECT name FROM host), (SELECT group_concat(reason || ' ' || lost) FROM
+		(SELECT reason, sum(count) AS lost FROM loss GROUP BY reason ORDER BY reason)) FROM run" | tr '\t' ' ')" \
+	'1795634595000000100 node9 only_sums 60,other_phases 1'
+sed '/"ph":1/d' two/a.pfw >sums.pfw
+check 'a log of sums alone is refused by that name' \
+	'! "$IOREEL" import -q sums.pfw -o s.db 2>err && grep -q "sums.pfw.*sums of events only" err'
+{
+	echo '{"name":"HH","cat":"dftracer","type":1,"pid":5,"tid":5,"ph":4,"args":{"hhash":"a1","name":"n","value":"a1"}}'
+	for i in 1 2 3; do
+		t=$((1700000000000000 + i * 100))
+		echo '{"id":'$i'1,"name":"compute","cat":"compute","type":6,"pid":5,"tid":5,"ts":'$((t + 50))',"dur":30,"ph":1,"args":{"hhash":"a1"}}'
+		echo '{"id":'$i'2,"name":"fetch.iter","cat":"dataloader","type":6,"pid":5,"tid":5,"ts":'$t',"dur":40,"ph":1,"args":{"hhash":"a1","count":'$i'}}'
+		echo '{"id":'$i'3,"name":"fetch.block","cat":"dataloader","type":6,"pid":5,"tid":5,"ts":'$((t + 41))',"dur":49,"ph":1,"args":{"hhash":"a1","count":'$i'}}'
+	done
+	echo '{"id":40,"name":"epoch.block","cat":"pipeline","type":6,"pid":5,"tid":5,"ts":1700000000000090,"dur":400,"ph":1,"args":{"hhash":"a1","count":1}}'
+} >blocks.pfw
+check 'loops of 2.x' 'import blocks.pfw'
+is 'their steps, and the epoch around them' \
+	"$(sql s.db 'SELECT epoch, number, dur_ns, fetch_ns, compute_ns FROM v_step' | tr '\t\n' ' ;')" \
+	'1 1 90000 40000 30000;1 2 90000 40000 30000;1 3 90000 40000 30000;'
 
 # --- damage ----------------------------------------------------------------------
 refused() { # FILE PATTERN

@@ -124,6 +124,8 @@ int main(int argc, char **argv)
 		err(1, "cannot begin");
 	close(fd);
 	for (uint64_t i = strtoull(argv[1], NULL, 10); i; i--) {
+		const struct reel_import_options options = {.as = as,
+							    .map = map};
 		struct reel_error why = {0};
 		struct reel_store *st = NULL;
 		size_t len = whole.len;
@@ -134,7 +136,7 @@ int main(int argc, char **argv)
 		write_file(path, data, len);
 		if (reel_store_temporary(&st, path, &why))
 			errx(1, "%s", why.text);
-		if (reel_import_mapped(st, names, 1, as, map, &why) >= 0)
+		if (reel_import(st, names, 1, &options, &why) >= 0)
 			stores++;
 		else if (*why.text && !strchr(why.text, '\n'))
 			refused++;

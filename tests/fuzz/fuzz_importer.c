@@ -169,9 +169,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		write_file("input", strlen("input"), data, size);
 	if (!files)
 		return 0;
+	const struct reel_import_options options = {.as = importer};
+
 	path[0] = input_path();
 	empty_store();
-	if (reel_import(store, path, 1, importer, &why) < 0 &&
+	if (reel_import(store, path, 1, &options, &why) < 0 &&
 	    (!*why.text || strchr(why.text, '\n')))
 		abort(); /* a failure without its line */
 	roll_back();

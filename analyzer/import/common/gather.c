@@ -11,6 +11,7 @@
 #include "lib/intmap.h"
 #include "lib/store/file_class.h"
 
+#include "analyzer/import/common/event_list.h"
 #include "analyzer/import/common/sorter.h"
 #include "analyzer/import/common/text_hash.h"
 
@@ -55,15 +56,14 @@ struct import_gather {
 	struct reel_writer_process *process;
 	struct gather_thread *thread;
 	struct gather_file *file;
-	struct reel_event *event;
+	struct event_list events;
 	struct sorter *by_start, *by_end; /* spans */
 	uint32_t *process_source;	  /* by index of process */
 	struct gather_source *source;	  /* by id - 1 */
 	uint32_t sources, at_source, process_source_room;
 	char **host, **kept;
-	uint32_t processes, threads, files, events, hosts, kepts;
-	uint32_t process_room, thread_room, file_room, event_room, host_room,
-		kept_room;
+	uint32_t processes, threads, files, hosts, kepts;
+	uint32_t process_room, thread_room, file_room, host_room, kept_room;
 	struct reel_intmap by_process, by_thread, by_path, by_text;
 	int64_t origin_ns;
 };
@@ -127,7 +127,7 @@ void gather_free(struct import_gather *g)
 	free(g->process);
 	free(g->thread);
 	free(g->file);
-	free(g->event);
+	event_list_fini(&g->events);
 	sorter_free(g->by_start);
 	sorter_free(g->by_end);
 	free(g->host);
@@ -339,19 +339,6 @@ static void see_file(struct gather_file *f, const struct reel_event *ev)
 		f->size_bytes = end;
 }
 
-/* Unlike ONE_MORE(), without touching the memory of events to come. */
-static int widen_events(struct import_gather *g, struct reel_error *err)
-{
-	uint32_t room = g->event_room ? 2 * g->event_room : 1024;
-
-	if (room < g->event_room)
-		return reel_fail(err, REEL_E_MEMORY, "too many events");
-	if (reel_grow(&g->event, room, sizeof(*g->event), err))
-		return -1;
-	g->event_room = room;
-	return 0;
-}
-
 int gather_event(struct import_gather *g, const struct reel_event *ev,
 		 struct reel_error *err)
 {
@@ -359,9 +346,9 @@ int gather_event(struct import_gather *g, const struct reel_event *ev,
 	struct gather_thread *t = &g->thread[ev->thread - 1];
 	struct reel_event *to;
 
-	if (g->events == g->event_room && widen_events(g, err))
+	to = event_list_add(&g->events, err);
+	if (!to)
 		return -1;
-	to = &g->event[g->events++];
 	*to = *ev;
 	to->process = t->row.process_id;
 	to->count = ev->count ? ev->count : 1;
@@ -403,27 +390,6 @@ int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 		return -1;
 	see_time(g, sp->thread, sp->start_ns, sp->start_ns + sp->dur_ns);
 	return 0;
-}
-
-static int by_event_end(const void *a, const void *b)
-{
-	const struct reel_event *x = a, *y = b;
-	int64_t ex = x->start_ns + x->dur_ns, ey = y->start_ns + y->dur_ns;
-
-	if (ex != ey)
-		return ex < ey ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-/* Most logs of one process are in order. */
-static bool are_sorted(const struct import_gather *g)
-{
-	for (size_t i = 1; i < g->events; i++)
-		if (by_event_end(&g->event[i - 1], &g->event[i]) > 0)
-			return false;
-	return true;
 }
 
 /* The innermost span of @t that is around @span, and @span becomes it. */
@@ -508,8 +474,8 @@ static int write_timeline(struct import_gather *g, struct reel_error *err)
 	for (size_t i = 0; i < g->files; i++)
 		g->file[i].class_ = (uint8_t)reel_file_class(
 			g->file[i].path, g->file[i].kind, g->file[i].written);
-	for (size_t i = 0; i < g->events; i++) {
-		struct reel_event *ev = &g->event[i];
+	for (uint32_t i = 0; i < g->events.n; i++) {
+		struct reel_event *ev = event_list_at(&g->events, i);
 
 		ev->start_ns -= g->origin_ns;
 		if (ev->file)
@@ -590,16 +556,13 @@ int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 {
 	if (g->origin_ns == INT64_MAX)
 		g->origin_ns = 0;
-	if (!are_sorted(g))
-		qsort(g->event, g->events, sizeof(*g->event), by_event_end);
-	if (nest_spans(g, err) || write_timeline(g, err) ||
+	if (event_list_sort(&g->events, err) || nest_spans(g, err) ||
+	    write_timeline(g, err) || reel_writer_settle(g->writer, err) ||
 	    write_rows(g, err) || write_sources(g, err))
 		return -1;
 	/* The metrics need memory now. */
 	sorter_free(g->by_end);
-	free(g->event);
+	event_list_fini(&g->events);
 	g->by_end = NULL;
-	g->event = NULL;
-	g->events = 0;
 	return reel_writer_finish(g->writer, run, err);
 }

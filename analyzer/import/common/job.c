@@ -744,7 +744,8 @@ int import_job_finish(struct import_job *j, struct reel_writer_run *run,
 		if (import_job_thread_end(j, (int)i, j->last_ns + j->origin_ns,
 					  "unknown", err))
 			return -1;
-	if (end_order_flush(&j->order, j->writer, err) || put_rows(j, err))
+	if (end_order_flush(&j->order, j->writer, err) ||
+	    reel_writer_settle(j->writer, err) || put_rows(j, err))
 		return -1;
 	if (!run->cwd && j->processes)
 		run->cwd = j->process[0].start_cwd;

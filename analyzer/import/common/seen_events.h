@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A set of events by their numbers and hashes, eight bytes for each: events with
- * numbers that follow each other are in one cache line.
+ * A set of events by their numbers and hashes: four bytes for each where numbers
+ * follow each other, as those of a log do, else a slot of a hash table.
  */
 #ifndef ANALYZER_IMPORT_SEEN_EVENTS_H
 #define ANALYZER_IMPORT_SEEN_EVENTS_H
 
 #include <stdint.h>
 
+#include "lib/intmap.h"
+
 struct reel_error;
+struct seen_series;
+
+struct seen_table {
+	uint64_t *slot; /* 0: free */
+	uint32_t used, mask;
+};
 
 /* Zeroed is empty. */
 struct seen_events {
-	uint64_t *slot; /* 0: free */
-	uint32_t used, mask;
+	struct reel_intmap by_series;
+	struct seen_series *series;
+	uint32_t series_n, series_room;
+	struct seen_table others; /* numbers outside of the series */
 };
 
 /*

@@ -25,10 +25,11 @@ struct trace_events {
 	struct reel_source *source;
 	struct reel_json_stream *js;
 	struct reel_buf text;
-	bool in_array, top_is_array, without_args;
+	struct trace_rules rules;
+	bool in_array, top_is_array;
+	bool at_event; /* inside an event that was entered */
 	struct document_value value[VALUES_MOST];
 	unsigned int values;
-	uint64_t bad;
 };
 
 int trace_events_open(struct trace_events **out, const char *path,
@@ -48,6 +49,7 @@ int trace_events_open(struct trace_events **out, const char *path,
 		goto fail;
 	}
 	t->top_is_array = t->in_array = token.type == REEL_JSON_ARRAY;
+	t->rules.time_digits = 3;
 	*out = t;
 	return 0;
 fail:
@@ -124,15 +126,15 @@ static int read_args(struct trace_events *t, struct trace_event *ev,
 	}
 }
 
-/* A time in us; as a string, too. */
+/* A time; as a string, too. */
 static bool read_time(struct trace_events *t,
 		      const struct reel_json_token *token, int64_t *ns)
 {
-	bool ok = is_scalar(token) &&
-		  trace_object_time(token->text, token->len, ns);
-
-	t->bad += !ok;
-	return ok;
+	if (is_scalar(token))
+		return trace_object_time(token->text, token->len, &t->rules,
+					 ns);
+	t->rules.bad++;
+	return false;
 }
 
 /* The value of @key of an event. */
@@ -151,7 +153,7 @@ static int read_field(struct trace_events *t, struct trace_event *ev,
 			      : reel_json_next(t->js, &v, err))
 		return -1;
 	if (!strcmp(key, "args") && v.type == REEL_JSON_OBJECT &&
-	    !t->without_args)
+	    !t->rules.without_args)
 		return read_args(t, ev, err);
 	if (!is_scalar(&v))
 		return reel_json_skip(t->js, &v, err);
@@ -176,6 +178,9 @@ static int read_event(struct trace_events *t, struct trace_event *ev,
 {
 	struct reel_json_token token;
 
+	memset(ev, 0, offsetof(struct trace_event, arg));
+	ev->args = 0;
+	reel_buf_reset(&t->text);
 	for (;;) {
 		char key[8] = "";
 
@@ -278,7 +283,18 @@ static int find_events(struct trace_events *t, struct reel_error *err)
 
 void trace_events_without_args(struct trace_events *t)
 {
-	t->without_args = true;
+	t->rules.without_args = true;
+}
+
+void trace_events_without_array(struct trace_events *t)
+{
+	t->at_event = !t->top_is_array;
+	t->top_is_array = t->in_array = true;
+}
+
+void trace_events_time_digits(struct trace_events *t, int digits)
+{
+	t->rules.time_digits = digits;
 }
 
 /* Parse the next event in place: most are whole in memory and simple. */
@@ -287,7 +303,7 @@ static bool parse_event(struct trace_events *t, struct trace_event *ev)
 	size_t n;
 	char *p = reel_json_peek(t->js, &n);
 
-	n = trace_object_parse(p, n, !t->without_args, ev, &t->bad);
+	n = trace_object_parse(p, n, &t->rules, ev);
 	reel_json_use(t->js, n);
 	return n;
 }
@@ -297,6 +313,10 @@ int trace_events_next(struct trace_events *t, struct trace_event *ev,
 {
 	struct reel_json_token token;
 
+	if (t->at_event) {
+		t->at_event = false;
+		return read_event(t, ev, err);
+	}
 	for (;;) {
 		if (!t->in_array) {
 			int rc = t->top_is_array ? 0 : find_events(t, err);
@@ -316,9 +336,6 @@ int trace_events_next(struct trace_events *t, struct trace_event *ev,
 			t->in_array = false;
 			continue;
 		case REEL_JSON_OBJECT:
-			memset(ev, 0, offsetof(struct trace_event, arg));
-			ev->args = 0;
-			reel_buf_reset(&t->text);
 			return read_event(t, ev, err);
 		default:
 			if (reel_json_skip(t->js, &token, err))
@@ -337,7 +354,7 @@ const char *trace_events_value(const struct trace_events *t, const char *key)
 
 uint64_t trace_events_bad(const struct trace_events *t)
 {
-	return t->bad;
+	return t->rules.bad;
 }
 
 bool trace_text_parse(const struct trace_text *text, int64_t *out)

@@ -35,7 +35,7 @@ struct trace_event {
 	struct trace_text name, category;
 	struct trace_text pid, tid, id; /* numbers or words, as written */
 	bool has_ts, has_dur;
-	int64_t ts_ns, dur_ns; /* of microseconds; of the file's clock */
+	int64_t ts_ns, dur_ns;		       /* of the file's clock */
 	struct trace_arg arg[TRACE_ARGS_MOST]; /* values that are no objects */
 	unsigned int args;
 };
@@ -47,6 +47,11 @@ void trace_events_close(struct trace_events *t);
 
 /* Skip all arguments: several times as fast where events have many. */
 void trace_events_without_args(struct trace_events *t);
+/* Before the first event: a document that begins with an object is a row of
+ * events without an array around them. */
+void trace_events_without_array(struct trace_events *t);
+/* Times are in units of 10^@digits ns from now on, not of 10^3 ns. */
+void trace_events_time_digits(struct trace_events *t, int digits);
 
 /* The next event. 1, 0 at the end, or -1 with @err (file and offset). */
 int trace_events_next(struct trace_events *t, struct trace_event *ev,

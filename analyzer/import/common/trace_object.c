@@ -188,13 +188,14 @@ static bool read_args(struct cursor *c, struct trace_event *ev)
 	return !more;
 }
 
-bool trace_object_time(const char *text, size_t len, int64_t *ns)
+bool trace_object_time(const char *text, size_t len, struct trace_rules *rules,
+		       int64_t *ns)
 {
 	struct reel_json_token t = {
 		.type = REEL_JSON_NUMBER, .text = text, .len = len};
 	int64_t v = 0;
 
-	if (len && len <= 16) { /* most; no overflow */
+	if (rules->time_digits == 3 && len && len <= 16) { /* no overflow */
 		size_t i = 0;
 
 		while (i < len && text[i] >= '0' && text[i] <= '9')
@@ -204,8 +205,11 @@ bool trace_object_time(const char *text, size_t len, int64_t *ns)
 			return true;
 		}
 	}
-	return reel_json_decimal(&t, 3, ns) && *ns > -(INT64_MAX / 4) &&
-	       *ns < INT64_MAX / 4;
+	if (reel_json_decimal(&t, rules->time_digits, ns) &&
+	    *ns > -(INT64_MAX / 4) && *ns < INT64_MAX / 4)
+		return true;
+	rules->bad++;
+	return false;
 }
 
 static bool is_key(const struct trace_text *key, const char *word)
@@ -232,7 +236,7 @@ static struct trace_text *text_of(struct trace_event *ev,
 }
 
 static void set_field(struct trace_event *ev, const struct trace_text *key,
-		      const struct trace_text *v, uint64_t *bad)
+		      const struct trace_text *v, struct trace_rules *rules)
 {
 	struct trace_text *text = text_of(ev, key);
 
@@ -242,17 +246,16 @@ static void set_field(struct trace_event *ev, const struct trace_text *key,
 		if (v->len)
 			ev->phase = v->s[0];
 	} else if (key->len == 2 && is_key(key, "ts")) {
-		ev->has_ts = trace_object_time(v->s, v->len, &ev->ts_ns);
-		*bad += !ev->has_ts;
+		ev->has_ts = trace_object_time(v->s, v->len, rules, &ev->ts_ns);
 	} else if (key->len == 3 && is_key(key, "dur")) {
-		ev->has_dur = trace_object_time(v->s, v->len, &ev->dur_ns);
-		*bad += !ev->has_dur;
+		ev->has_dur =
+			trace_object_time(v->s, v->len, rules, &ev->dur_ns);
 	}
 }
 
 /* The fields of an event, up to behind its end. */
-static bool read_fields(struct cursor *c, bool args, struct trace_event *ev,
-			uint64_t *bad)
+static bool read_fields(struct cursor *c, struct trace_rules *rules,
+			struct trace_event *ev)
 {
 	struct trace_text key;
 	struct value v;
@@ -260,7 +263,7 @@ static bool read_fields(struct cursor *c, bool args, struct trace_event *ev,
 
 	for (bool first = true; (more = read_key(c, first, &key)) > 0;
 	     first = false) {
-		if (args && *c->at == '{' && key.len == 4 &&
+		if (!rules->without_args && *c->at == '{' && key.len == 4 &&
 		    is_key(&key, "args")) {
 			if (!read_args(c, ev))
 				return false;
@@ -269,7 +272,7 @@ static bool read_fields(struct cursor *c, bool args, struct trace_event *ev,
 		if (!read_value(c, &v))
 			return false;
 		if (v.scalar)
-			set_field(ev, &key, &v.text, bad);
+			set_field(ev, &key, &v.text, rules);
 	}
 	return !more;
 }
@@ -283,11 +286,11 @@ static void end_text(struct trace_text *text)
 		text->s = "";
 }
 
-size_t trace_object_parse(char *p, size_t n, bool args, struct trace_event *ev,
-			  uint64_t *bad)
+size_t trace_object_parse(char *p, size_t n, struct trace_rules *rules,
+			  struct trace_event *ev)
 {
 	struct cursor c = {p, p + n};
-	uint64_t times = 0;
+	uint64_t bad = rules->bad;
 
 	while (c.at < c.end && (is_space(*c.at) || *c.at == ','))
 		c.at++;
@@ -295,9 +298,10 @@ size_t trace_object_parse(char *p, size_t n, bool args, struct trace_event *ev,
 		return 0;
 	memset(ev, 0, offsetof(struct trace_event, arg));
 	ev->args = 0;
-	if (!read_fields(&c, args, ev, &times))
+	if (!read_fields(&c, rules, ev)) {
+		rules->bad = bad;
 		return 0;
-	*bad += times;
+	}
 	end_text(&ev->name);
 	end_text(&ev->category);
 	end_text(&ev->pid);

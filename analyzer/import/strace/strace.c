@@ -453,7 +453,7 @@ static int finish(struct importer *im, struct reel_writer *w,
 	run.command = import_job_command(im->job);
 	name_of(run.command, name, sizeof(name));
 	run.name = *name ? name : "strace";
-	if (put_losses(im, w, err))
+	if (reel_writer_settle(w, err) || put_losses(im, w, err))
 		return -1;
 	return import_job_finish(im->job, &run, err);
 }
