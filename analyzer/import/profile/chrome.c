@@ -50,6 +50,7 @@ struct import {
 	uint32_t source, records;
 	int64_t start_ns;
 	uint64_t bad, unended;
+	bool tensorflow; /* any of the files */
 	/* The file at hand. */
 	struct event_names names;
 	struct chrome_rows rows;
@@ -322,6 +323,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	row = chrome_rows_get(&im->rows, ev, err);
 	if (!row)
 		return -1;
+	im->tensorflow |= row->tensorflow;
 	if (ev->phase == 'X' && row->tensorflow && !row->stream) {
 		see_graph(im, row, ev);
 		if (tensorflow_is_fetch(ev->name.s))
@@ -448,6 +450,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		snprintf(name, sizeof(name), "%.*s",
 			 (int)(strcspn(base, ".") & 0xff), base);
 		run.name = *name ? name : "chrome";
+		run.framework = im.tensorflow ? "TensorFlow" : run.framework;
 		run.lost = (int64_t)(im.bad + im.unended);
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
