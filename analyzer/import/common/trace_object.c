@@ -266,6 +266,8 @@ static bool read_fields(struct cursor *c, bool args, struct trace_event *ev,
 				return false;
 			continue;
 		}
+		if (*c->at == '{' && key.len == 3 && is_key(&key, "id2"))
+			return false;
 		if (!read_value(c, &v))
 			return false;
 		if (v.scalar)
