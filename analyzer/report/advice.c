@@ -363,7 +363,11 @@ static void no_problem(const struct report *r, struct advice *a)
 			      "nothing could be checked.");
 		return;
 	}
-	if (r->counters)
+	if (!r->calls)
+		advice_append(
+			a->text,
+			"checked: waiting only; the I/O was not recorded");
+	else if (r->counters)
 		advice_append(
 			a->text,
 			"checked: small and random reads, small writes among "

@@ -6,6 +6,8 @@
  * step. Shares of the loop, of the steady steps and of the run are three
  * things: each is named.
  */
+#include <string.h>
+
 #include "lib/columns.h"
 #include "lib/num.h"
 
@@ -18,7 +20,7 @@
  */
 struct loader {
 	const char *none;	      /* the finding where no worker was seen */
-	const char *hidden; /* ... in a profile, which shows none; or NULL */
+	const char *unseen;	      /* ... and where none could be seen */
 	const char *start;	      /* ... and the remedy */
 	const char *hand_over, *last; /* remedies of INPUT-BOUND, EPOCH-START */
 	const char *longer; /* EPOCH-START where workers stay; or NULL */
@@ -31,8 +33,7 @@ static const struct loader
 			.none = "; no loader worker was seen, so computation "
 				"waits for every "
 				"batch.",
-			.hidden = "; the profile does not show whether the "
-				  "loader has workers.",
+			.unseen = "; the import does not show loader workers.",
 			.start = "loader workers (num_workers=2 or more), "
 				 "which read while "
 				 "the model computes.",
@@ -48,6 +49,8 @@ static const struct loader
 	grain =
 		{
 			.none = "; no worker process of Grain was seen.",
+			.unseen =
+				"; the import does not show workers of Grain.",
 			.start = "worker processes (worker_count=2 or more of "
 				 "grain.DataLoader, mp_prefetch() of a "
 				 "grain.IterDataset), or "
@@ -68,6 +71,8 @@ static const struct loader
 	tf_data = {
 		.none = "; tf.data prepares batches in threads of the job "
 			"itself.",
+		.unseen = "; tf.data prepares batches in threads of the job "
+			  "itself.",
 		.start = "prefetch(tf.data.AUTOTUNE) at the end of the "
 			 "pipeline, "
 			 "num_parallel_calls=tf.data.AUTOTUNE in map() and "
@@ -79,15 +84,22 @@ static const struct loader
 		.cold = "the pipeline restarts and fills its buffers",
 };
 
+/* The hooks found the frameworks of our own runs; an import has a name. */
+static bool uses_tensorflow(const struct report *r)
+{
+	return r->uses.tensorflow ||
+	       (r->framework && !strncmp(r->framework, "TensorFlow", 10));
+}
+
 /* Keras imports Grain in jobs of tf.data too: then there are no worker processes. */
 static const struct loader *loader_of(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
 	bool workers = k && k->workers > 0;
 
-	if (r->uses.grain && (workers || !r->uses.tensorflow))
+	if (r->uses.grain && (workers || !uses_tensorflow(r)))
 		return &grain;
-	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
+	return uses_tensorflow(r) && !r->uses.pytorch ? &tf_data : &pytorch;
 }
 
 /* Does the model wait for the workers, and these for I/O? */
@@ -173,7 +185,6 @@ static bool waits_at_starts(const struct report *r, const struct report_rank *k)
 static bool append_wait(const struct report *r, const struct report_rank *k,
 			struct advice *a)
 {
-	const struct loader *loader = loader_of(r);
 	char wait[REEL_NUM], loop[REEL_NUM], part[REEL_NUM], start[REEL_NUM];
 
 	if (r->ranks > 1)
@@ -202,9 +213,9 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 		return true;
 	}
 	advice_append(a->text, "%s",
-		      loader->hidden && r->sources && !r->calls ? loader->hidden
-								: loader->none);
-	advice_append(a->try_this, "%s", loader->start);
+		      r->sources && !r->events ? loader_of(r)->unseen
+					       : loader_of(r)->none);
+	advice_append(a->try_this, "%s", loader_of(r)->start);
 	return true;
 }
 

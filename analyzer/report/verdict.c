@@ -153,7 +153,8 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 	} else if (!r->calls && !k && r->sources) {
 		reel_buf_puts(&b,
 			      "Nothing is known: the imported files have no "
-			      "event, and no counter of a read or a write",
+			      "I/O event, no counter of a read or a write, and "
+			      "no fetch",
 			      err);
 	} else if (!r->calls && !k) {
 		reel_buf_puts(&b,

@@ -13,6 +13,7 @@
 #include "schemas/hash.h"
 
 #include "lib/error.h"
+#include "lib/path.h"
 #include "lib/store/file_class.h"
 #include "lib/store/store.h"
 
@@ -90,17 +91,39 @@ static uint32_t hash_bytes(const char *s, size_t n)
 	return (uint32_t)(h ^ h >> 32);
 }
 
+/*
+ * A format without working directories has relative paths: they begin at the
+ * root, so that the replay has one file for each.
+ */
+static char *rooted_path(const char *path, struct reel_error *err)
+{
+	char out[REEL_PATH_ROOM];
+
+	if (!reel_path_resolve(out, "/", 1, path, strlen(path), "", 0))
+		return reel_strdup(path, err);
+	return reel_strdup(out, err);
+}
+
+static bool has_path(enum reel_kind kind)
+{
+	return kind == REEL_KIND_FILE || kind == REEL_KIND_DIR ||
+	       kind == REEL_KIND_UNKNOWN;
+}
+
 static int file_row(struct job *job, sqlite3_stmt *q, void *arg,
 		    struct reel_error *err)
 {
 	int64_t id = sqlite3_column_int64(q, 0);
 	const char *path = (const char *)sqlite3_column_text(q, 1);
 	const char *kind = (const char *)sqlite3_column_text(q, 2);
+	bool imported = sqlite3_column_int(q, 4);
 
 	if (id <= 0 || id >= job->files || !path)
 		return bad_ids(err, "file");
-	job->file[id].path = reel_strdup(path, err);
 	job->file[id].kind = kind ? reel_kind_of_name(kind) : REEL_KIND_UNKNOWN;
+	job->file[id].path = imported && has_path(job->file[id].kind)
+				     ? rooted_path(path, err)
+				     : reel_strdup(path, err);
 	job->file[id].size_bytes = int_or(q, 3, -1);
 	return job->file[id].path ? 0 : -1;
 }
@@ -378,7 +401,8 @@ int job_read(struct job **out, struct reel_store *st, struct reel_error *err)
 	    alloc_rows(st, "SELECT max(file_id), count(*) FROM file", "file",
 		       sizeof(*job->file), &job->file, &job->files, err) ||
 	    job_each_row(job, st,
-			 "SELECT file_id, path, kind, size_bytes FROM file",
+			 "SELECT file_id, path, kind, size_bytes, EXISTS"
+			 " (SELECT 1 FROM source) FROM file",
 			 file_row, NULL, err) ||
 	    job_each_row(job, st, mounts_sql, mount_row, NULL, err) ||
 	    job_index_paths(job, err) ||

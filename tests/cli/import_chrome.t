@@ -115,6 +115,32 @@ is 'asynchronous ranges, absolute times' \
 	'one 0 2000;a "quoted" name 3211 1000;1719853884123456789;'
 is 'ends without beginnings, and the other way round' "$(rows 'SELECT reason, count FROM loss')" 'no_end 2;'
 
+# Ranges of one id nest; ids of "id2" may be of a process; phases of older traces; ends
+# before their beginnings. A wait of Horovod for a tensor is no fetch.
+cat >nested.json <<'EOF'
+[{"ph":"b","cat":"a","id":"0x1","name":"outer","pid":1,"tid":1,"ts":100},
+ {"ph":"b","cat":"a","id":"0x1","name":"inner","pid":1,"tid":1,"ts":110},
+ {"ph":"e","cat":"a","id":"0x1","name":"inner","pid":1,"tid":1,"ts":120},
+ {"ph":"e","cat":"a","id":"0x1","name":"outer","pid":1,"tid":1,"ts":130},
+ {"ph":"b","cat":"a","id2":{"local":"0x5"},"name":"here","pid":1,"tid":1,"ts":200},
+ {"ph":"b","cat":"a","id2":{"local":"0x5"},"name":"there","pid":2,"tid":1,"ts":205},
+ {"ph":"e","cat":"a","id2":{"x":[1],"local":"0x5"},"name":"here","pid":1,"tid":1,"ts":220},
+ {"ph":"b","cat":"a","id2":{"global":"0x5"},"name":"all","pid":1,"tid":1,"ts":230},
+ {"ph":"e","cat":"a","id":"0x5","name":"all","pid":2,"tid":1,"ts":240},
+ {"ph":"e","cat":"a","id2":{"local":"0x5"},"name":"there","pid":2,"tid":1,"ts":245},
+ {"ph":"S","cat":"o","id":7,"name":"old","pid":1,"tid":1,"ts":300},
+ {"ph":"F","cat":"o","id":7,"name":"old","pid":1,"tid":1,"ts":310},
+ {"ph":"B","name":"open","pid":1,"tid":2,"ts":400},
+ {"ph":"E","pid":1,"tid":2,"ts":390},
+ {"ph":"B","name":"WAIT_FOR_DATA","pid":3,"ts":400},
+ {"ph":"E","pid":3,"ts":410},
+EOF
+import nested.json
+is 'ranges that nest or have an id of their process' \
+	"$(rows 'SELECT name, start_ns / 1000 + 100, dur_ns / 1000, pid FROM v_span ORDER BY start_ns, dur_ns DESC')" \
+	'outer 100 30 1;inner 110 10 1;here 200 20 1;there 205 40 2;all 230 10 1;old 300 10 1;WAIT_FOR_DATA 400 10 3;'
+is 'an end before its beginning ends nothing' "$(rows 'SELECT reason, count FROM loss')" 'no_end 2;'
+
 # --- our own export -----------------------------------------------------------
 "$IOREEL" load -q "$TOP/tests/data/trace-1.0" -o run.db
 "$IOREEL" export --as chrome -o run.json run.db

@@ -53,6 +53,15 @@ for name in semicolon tab; do
 	import --map "$map" $name.csv
 	is "separated by $name, all in quotes" "$(events)" "$want"
 done
+{ printf '\357\273\277'; cat semicolon.csv; } >mark.csv
+import --map "$map" mark.csv
+is 'a byte order mark' "$(events)" "$want"
+sed '1!s/\([0-9]\)[.]\([0-9]\)/\1,\2/g' semicolon.csv >decimal.csv
+import --map "$map" decimal.csv
+is 'decimal commas between semicolons' "$(events)" "$want"
+sed '/,,/!s/,\([^"]\)/, \1/g; s/,"/, "/' comma.csv >spaces.csv
+grep -q ', "' spaces.csv && import --map "$map" spaces.csv
+is 'spaces behind the separators' "$(events)" "$want"
 printf 'Start, us;"end ""t""";call;p;res;pid;tid;host\n1000;1250.5;read;"two\nlines";-13;7;8;n1\n2000;1999;read;x;1;7;8;n1\n3000;3001;read;y;100;7;9;n2\n' >odd.csv
 import --map 'start:us="Start, us",end:us=#2,call=call,path=p,result=res,pid=pid,tid=tid,host=host' odd.csv
 is 'units, an end, results, newlines in quotes, hosts' "$(events)" \

@@ -65,13 +65,32 @@ is 'the computation of a step is the union of its kernels and copies' \
 is 'which the report says' "$(rows 'SELECT compute_source FROM v_overlap')" 'GPU kernels;'
 check 'and no I/O is taken from it' '"$IOREEL" report s.db >out && grep -q INPUT-BOUND out'
 check 'the report does not say that the loader has no workers' \
-	'tr -s " \n" " " <out | grep -q "the profile does not show whether the loader has workers" && ! grep -q "was seen" out'
+	'tr -s " \n" " " <out | grep -q "the import does not show loader workers" && ! grep -q "was seen" out'
 is 'I/O that was not measured is not 0' \
 	"$("$IOREEL" report --json s.db | python3 -c 'import json, sys
 t = json.load(sys.stdin)["totals"]; print(t["files"], t["read_bytes"], t["errors"])')" 'None None None'
 
+# A profile without a schedule: no ProfilerStep.
+python3 - >fetches.json <<'EOF'
+import json
+def event(name, ts, dur, tid=5, cat="user_annotation"):
+    return {"ph": "X", "cat": cat, "name": name, "pid": 5, "tid": tid, "ts": ts, "dur": dur}
+events = [event("enumerate(DataLoader)#_X.__next__", 100 * i + 7, 20 + 5 * i) for i in (2, 0, 3, 1)]
+events += [event("enumerate(DataLoader)#_X.__next__", 150, 1, 6), event("aten::add", 180, 30, 5, "cpu_op")]
+print(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+EOF
+import fetches.json
+is 'without ProfilerStep a step lasts from fetch to fetch' \
+	"$(rows 'SELECT number, start_ns, dur_ns, fetch_ns FROM v_step')" \
+	'0 0 100000 20000;1 100000 100000 26000;2 200000 100000 30000;'
+"$IOREEL" report s.db | tr -s ' \n' ' ' >out
+check 'the report says so, and does not claim that there were no workers' \
+	'grep -q "steps (each begins with a fetch)" out && grep -q INPUT-BOUND out &&
+	grep -q "does not show loader workers" out && ! grep -q "was seen" out'
+
 # The events after the base, an unclosed array.
 sed '/^  \],/,$d; s/"schemaVersion": 1,/&"baseTimeNanoseconds": 1719853884000000000,/' new.json >open.json
+import new.json
 cp s.db first.db
 check 'an array that is not closed, the base before it' \
 	'import open.json && for t in v_span v_step counter; do

@@ -3,7 +3,8 @@
  * Fuzz one importer, whose name is in $IOREEL_FUZZ_FORMAT: a libFuzzer target, or a
  * program that imports the files in its arguments. The input is a file, or, after
  * the line "FOLDER", a folder: for each file its name and a newline, its size in 4
- * bytes (little-endian), and its bytes.
+ * bytes (little-endian), and its bytes. After the line "MAP COLUMNS" it is a CSV file
+ * with these columns.
  *
  * An import must end with a store or with a message of one line. The tables of a
  * store take most of the time of a short import, so that one empty store serves many
@@ -26,6 +27,8 @@
 #include "tests/fuzz/alone.h"
 
 #define FOLDER "FOLDER\n"
+#define MAP "MAP "
+#define MAP_MOST 1024
 #define FILES_MOST 16
 #define RUNS_OF_STORE 4096
 
@@ -97,6 +100,21 @@ static void write_folder(const uint8_t *data, size_t size)
 	}
 }
 
+/* Write the rows of a CSV file; the columns go into @map. */
+static void write_mapped(const uint8_t *data, size_t size,
+			 char map[static MAP_MOST])
+{
+	const uint8_t *from = data + strlen(MAP);
+	const uint8_t *end = memchr(from, '\n', size - strlen(MAP));
+
+	if (!end || end - from >= MAP_MOST)
+		return;
+	memcpy(map, from, (size_t)(end - from));
+	map[end - from] = '\0';
+	end++;
+	write_file("input", strlen("input"), end, size - (size_t)(end - data));
+}
+
 /* The file that the importer knows, else the first one. */
 static char *input_path(void)
 {
@@ -157,6 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t head = strlen(FOLDER);
 	struct reel_error why = {0};
+	char map[MAP_MOST] = "";
 	char *path[1];
 
 	if (!importer)
@@ -165,11 +184,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		unlink(made[--files]);
 	if (size >= head && !memcmp(data, FOLDER, head))
 		write_folder(data + head, size - head);
+	else if (size >= strlen(MAP) && !memcmp(data, MAP, strlen(MAP)))
+		write_mapped(data, size, map);
 	else
 		write_file("input", strlen("input"), data, size);
 	if (!files)
 		return 0;
-	const struct reel_import_options options = {.as = importer};
+	const struct reel_import_options options = {
+		.as = importer, .map = *map ? map : NULL};
 
 	path[0] = input_path();
 	empty_store();

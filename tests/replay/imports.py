@@ -101,7 +101,7 @@ def main():
     if form == "strace":
         want = of_job(want)
     got = of_job(strace(seen, root))
-    want = [(op, re.sub("//+", "/", path), size, offset) for op, path, size, offset in want]
+    want = [(op, re.sub("//+", "/", "/" + path), size, offset) for op, path, size, offset in want]
     if any(offset is None for *_, offset in want):
         got = [(*c[:3], None) for c in got]
     missing = collections.Counter(want) - collections.Counter(got)

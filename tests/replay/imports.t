@@ -60,6 +60,8 @@ sed -e '1s/3/2/' -e '2,$s/^[0-9]* //' v3.log >v2.log
 played 'fio, version 2' fio v2.log
 grep -v ' open$' v3.log >closed.log
 played 'fio, without opens' fio closed.log
+sed 's| /d/| d//|' v3.log >relative.log
+played 'fio, relative paths' fio relative.log
 if command -v fio >/dev/null; then
 	fio --name=t --size=1m --bs=16k --rw=randrw --fsync=4 --filename="$T/f1:$T/f2" \
 		--write_iolog=real.log >/dev/null

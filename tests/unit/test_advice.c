@@ -241,6 +241,23 @@ static void steps(void)
 	r.calls = 0;
 	ok(has(&r, "NO-PROBLEM"), "an empty run");
 	r.sources = 1;
+	k = rank_of(0.01, 0, 0);
+	r.rank = &k;
+	r.ranks = 1;
+	ok(has(&r, "NO-PROBLEM") && strstr(r.advice[0].text, "waiting only") &&
+		   !strstr(r.advice[0].text, "opens"),
+	   "a profile: what it lacks was not checked");
+	k = rank_of(0.4, 0, 0);
+	k.workers = 0;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].try_this, "num_workers"),
+	   "the loader of a profile is PyTorch's");
+	r.framework = "TensorFlow";
+	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "tf.data"),
+	   "or that of its framework");
+	r.framework = NULL;
+	r.rank = NULL;
+	r.ranks = 0;
 	ok(!has(&r, "NO-PROBLEM") && !r.advices &&
 		   strstr(verdict, "Nothing is known"),
 	   "an empty import");

@@ -11,6 +11,7 @@
 
 #include "analyzer/import/common/lines.h"
 
+#define NUMBER_MOST 64
 #define ROW_MOST (16 << 20) /* bytes; a quote that never ends takes no more */
 
 struct import_csv {
@@ -82,7 +83,13 @@ static int end_cell(struct import_csv *csv, struct reel_error *err)
 	return 0;
 }
 
-/* Append a line of the row: whole runs between quotes and separators. */
+static bool begins_cell(const struct import_csv *csv)
+{
+	return csv->text.len == csv->at[csv->cells];
+}
+
+/* Append a line of the row: whole runs between quotes and separators. Spaces before
+ * a cell are not of it. */
 static int add_line(struct import_csv *csv, const char *p, size_t len,
 		    struct reel_error *err)
 {
@@ -96,6 +103,8 @@ static int add_line(struct import_csv *csv, const char *p, size_t len,
 			if (!p)
 				p = end;
 		} else {
+			while (begins_cell(csv) && p < end && *p == ' ')
+				from = ++p;
 			while (p < end && *p != '"' && *p != csv->separator)
 				p++;
 		}
@@ -122,6 +131,15 @@ static int add_line(struct import_csv *csv, const char *p, size_t len,
 	return 0;
 }
 
+/* The byte order mark of UTF-8, which some programs write. */
+static void skip_mark(const char **line, size_t *len)
+{
+	if (*len < 3 || memcmp(*line, "\xef\xbb\xbf", 3))
+		return;
+	*line += 3;
+	*len -= 3;
+}
+
 /* The lines of one row: 1; 0 at the end, or inside of quotes there; or -1. */
 static int read_row(struct import_csv *csv, struct reel_error *err)
 {
@@ -137,8 +155,10 @@ static int read_row(struct import_csv *csv, struct reel_error *err)
 		rc = import_lines_next(csv->lines, &line, &len, err);
 		if (rc <= 0)
 			return rc;
-		if (!csv->separator)
+		if (!csv->separator) {
+			skip_mark(&line, &len);
 			csv->separator = import_csv_separator(line, len);
+		}
 		if (csv->quoted && reel_buf_add(&csv->text, "\n", 1, err))
 			return -1;
 		if (!csv->quoted)
@@ -172,9 +192,9 @@ int import_csv_next(struct import_csv *csv, const struct import_cell **cell,
 	if (rc <= 0)
 		return rc;
 	for (unsigned int i = 0; i < csv->cells; i++)
-		csv->cell[i] =
-			(struct import_cell){csv->text.data + csv->at[i],
-					     csv->at[i + 1] - csv->at[i] - 1};
+		csv->cell[i] = (struct import_cell){
+			csv->text.data + csv->at[i],
+			csv->at[i + 1] - csv->at[i] - 1, csv->separator == ';'};
 	*cell = csv->cell;
 	*cells = csv->cells;
 	return 1;
@@ -203,6 +223,8 @@ bool import_cell_decimal(const struct import_cell *cell, int digits,
 			 int64_t *out)
 {
 	struct reel_json_token t = {.text = cell->s, .len = cell->len};
+	const char *comma = NULL;
+	char number[NUMBER_MOST];
 
 	while (t.len && *t.text == ' ') {
 		t.text++;
@@ -210,5 +232,14 @@ bool import_cell_decimal(const struct import_cell *cell, int digits,
 	}
 	while (t.len && t.text[t.len - 1] == ' ')
 		t.len--;
+	if (cell->comma)
+		comma = memchr(t.text, ',', t.len);
+	if (comma) {
+		if (t.len > sizeof(number))
+			return false;
+		memcpy(number, t.text, t.len);
+		number[comma - t.text] = '.';
+		t.text = number;
+	}
 	return t.len && reel_json_decimal(&t, digits, out);
 }

@@ -19,6 +19,7 @@ struct reel_error;
 struct import_cell {
 	const char *s;
 	size_t len;
+	bool comma; /* numbers have a decimal comma: cells end with semicolons */
 };
 
 /*

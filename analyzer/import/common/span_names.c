@@ -117,7 +117,8 @@ struct span_meaning span_names_meaning(const char *name)
 	char plain[NAME_BYTES];
 	int64_t number;
 
-	if (!plain_name(name, plain, &number))
+	/* Of Horovod, which waits for the data of a tensor then. */
+	if (!strcmp(name, "WAIT_FOR_DATA") || !plain_name(name, plain, &number))
 		return m;
 	m.kind = kind_of(plain);
 	if (m.kind == REEL_SPAN_STEP || m.kind == REEL_SPAN_EPOCH)

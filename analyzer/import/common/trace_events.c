@@ -126,6 +126,35 @@ static int read_args(struct trace_events *t, struct trace_event *ev,
 	}
 }
 
+/* "id2": {"local": ID}, or {"global": ID}, which is as "id". */
+static int read_id2(struct trace_events *t, struct trace_event *ev,
+		    struct reel_error *err)
+{
+	struct reel_json_token token;
+
+	for (;;) {
+		bool local, id;
+
+		if (reel_json_next(t->js, &token, err))
+			return -1;
+		if (token.type == REEL_JSON_OBJECT_END)
+			return 0;
+		if (token.type != REEL_JSON_KEY)
+			return reel_json_bad(t->js, "an id is cut off", err);
+		local = reel_json_is(&token, "local");
+		id = local || reel_json_is(&token, "global");
+		if (reel_json_next(t->js, &token, err))
+			return -1;
+		if (id && is_scalar(&token)) {
+			ev->local_id = local;
+			if (keep(t, &token, &ev->id, err))
+				return -1;
+		} else if (reel_json_skip(t->js, &token, err)) {
+			return -1;
+		}
+	}
+}
+
 /* A time; as a string, too. */
 static bool read_time(struct trace_events *t,
 		      const struct reel_json_token *token, int64_t *ns)
@@ -155,6 +184,8 @@ static int read_field(struct trace_events *t, struct trace_event *ev,
 	if (!strcmp(key, "args") && v.type == REEL_JSON_OBJECT &&
 	    !t->rules.without_args)
 		return read_args(t, ev, err);
+	if (!strcmp(key, "id2") && v.type == REEL_JSON_OBJECT)
+		return read_id2(t, ev, err);
 	if (!is_scalar(&v))
 		return reel_json_skip(t->js, &v, err);
 	if (text)

@@ -35,6 +35,7 @@ struct trace_event {
 	struct trace_text name, category;
 	struct trace_text pid, tid, id; /* numbers or words, as written */
 	bool has_ts, has_dur;
+	bool local_id; /* another process has its own @id of that value */
 	int64_t ts_ns, dur_ns;		       /* of the file's clock */
 	struct trace_arg arg[TRACE_ARGS_MOST]; /* values that are no objects */
 	unsigned int args;

@@ -269,6 +269,8 @@ static bool read_fields(struct cursor *c, struct trace_rules *rules,
 				return false;
 			continue;
 		}
+		if (*c->at == '{' && key.len == 3 && is_key(&key, "id2"))
+			return false;
 		if (!read_value(c, &v))
 			return false;
 		if (v.scalar)

@@ -41,7 +41,6 @@ struct chrome_range {
 	struct reel_span_event span;
 	struct reel_event event; /* call 0: it is a span */
 	char *name;		 /* of a span of the user; NULL */
-	bool open;
 };
 
 struct import {
@@ -50,11 +49,12 @@ struct import {
 	uint32_t source, records;
 	int64_t start_ns;
 	uint64_t bad, unended;
+	bool tensorflow; /* any of the files */
 	/* The file at hand. */
 	struct event_names names;
 	struct chrome_rows rows;
 	struct reel_intmap by_id;
-	struct chrome_range *async; /* by index of by_id */
+	struct chrome_open *async; /* by index of by_id */
 	uint32_t asyncs, async_room;
 	uint64_t events, steps;
 	struct tensorflow_fetches fetches;
@@ -186,7 +186,7 @@ static int fill_range(struct import *im, struct chrome_range *r,
 		      const struct chrome_row *row,
 		      const struct trace_event *ev, struct reel_error *err)
 {
-	*r = (struct chrome_range){.open = true};
+	*r = (struct chrome_range){0};
 	if (set_call(im, &r->event, ev, err))
 		return -1;
 	r->span.thread = r->event.thread = row->thread;
@@ -221,54 +221,59 @@ static int put_range(struct import *im, struct chrome_range *r,
 	return rc;
 }
 
-/* The range ends at @ns. */
-static int end_range(struct import *im, struct chrome_range *r, int64_t ns,
-		     struct reel_error *err)
+static int begin_range(struct import *im, struct chrome_open *o,
+		       const struct chrome_row *row,
+		       const struct trace_event *ev, struct reel_error *err)
 {
-	r->span.dur_ns = r->event.dur_ns =
-		ns > r->span.start_ns ? ns - r->span.start_ns : 0;
-	return put_range(im, r, err);
-}
-
-static int add_begin(struct import *im, struct chrome_row *row,
-		     const struct trace_event *ev, struct reel_error *err)
-{
-	if (row->depth == DEPTH_MOST) {
+	if (o->depth == DEPTH_MOST) {
 		im->bad++;
 		return 0;
 	}
-	if (reel_array_reach(&row->range, &row->room, row->depth,
-			     sizeof(*row->range), err))
+	if (reel_array_reach(&o->range, &o->room, o->depth, sizeof(*o->range),
+			     err))
 		return -1;
-	return fill_range(im, &row->range[row->depth++], row, ev, err);
+	return fill_range(im, &o->range[o->depth++], row, ev, err);
 }
 
-/* An asynchronous range: its ends have the same category and id. */
+/* The range that began last ends at @ns; an end before it is of none. */
+static int end_last(struct import *im, struct chrome_open *o, int64_t ns,
+		    struct reel_error *err)
+{
+	struct chrome_range *r = o->depth ? &o->range[o->depth - 1] : NULL;
+
+	if (!r || ns < r->span.start_ns) {
+		im->unended++;
+		return 0;
+	}
+	o->depth--;
+	r->span.dur_ns = r->event.dur_ns = ns - r->span.start_ns;
+	return put_range(im, r, err);
+}
+
+/*
+ * An asynchronous range: its ends have the same category and id. Those of one id
+ * nest, so that an end is of the range that began last.
+ */
 static int add_async(struct import *im, const struct chrome_row *row,
 		     const struct trace_event *ev, struct reel_error *err)
 {
 	uint64_t key =
 		chrome_hash(&ev->id, chrome_hash(&ev->category, REEL_FNV_SEED));
-	uint32_t i = reel_intmap_get(&im->by_id, key, err);
-	struct chrome_range *r;
+	uint32_t i;
+	struct chrome_open *a;
 
+	if (ev->local_id)
+		key = chrome_hash(&ev->pid, key);
+	i = reel_intmap_get(&im->by_id, key, err);
 	if (i == REEL_NO_INDEX ||
-	    reel_array_reach(&im->async, &im->async_room, i, sizeof(*r), err))
+	    reel_array_reach(&im->async, &im->async_room, i, sizeof(*a), err))
 		return -1;
 	if (i == im->asyncs)
 		im->asyncs++;
-	r = &im->async[i];
-	if (ev->phase == 'e') {
-		if (r->open)
-			return end_range(im, r, ev->ts_ns, err);
-		im->unended++;
-		return 0;
-	}
-	if (r->open) { /* its end is missing */
-		im->unended++;
-		free(r->name);
-	}
-	return fill_range(im, r, row, ev, err);
+	a = &im->async[i];
+	if (ev->phase == 'b' || ev->phase == 'S')
+		return begin_range(im, a, row, ev, err);
+	return end_last(im, a, ev->ts_ns, err);
 }
 
 /* The run of a graph lasts from its first operator to its last one. */
@@ -313,7 +318,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 
 	if (ev->phase == 'M')
 		return chrome_rows_name(&im->rows, ev, err);
-	if (!ev->phase || !strchr("XBEbe", ev->phase) || !ev->has_ts)
+	if (!ev->phase || !strchr("XBEbeSF", ev->phase) || !ev->has_ts)
 		return 0; /* trace_events_bad() has those without a time */
 	if (ev->dur_ns < 0) {
 		im->bad++;
@@ -322,6 +327,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	row = chrome_rows_get(&im->rows, ev, err);
 	if (!row)
 		return -1;
+	im->tensorflow |= row->tensorflow;
 	if (ev->phase == 'X' && row->tensorflow && !row->stream) {
 		see_graph(im, row, ev);
 		if (tensorflow_is_fetch(ev->name.s))
@@ -334,13 +340,9 @@ static int add_event(struct import *im, const struct trace_event *ev,
 			return -1;
 		return put_range(im, &whole, err);
 	case 'B':
-		return add_begin(im, row, ev, err);
+		return begin_range(im, &row->open, row, ev, err);
 	case 'E':
-		if (row->depth)
-			return end_range(im, &row->range[--row->depth],
-					 ev->ts_ns, err);
-		im->unended++;
-		return 0;
+		return end_last(im, &row->open, ev->ts_ns, err);
 	default:
 		return add_async(im, row, ev, err);
 	}
@@ -348,22 +350,22 @@ static int add_event(struct import *im, const struct trace_event *ev,
 
 /* --- files ---------------------------------------------------------------- */
 
-/* Count the ranges that have not ended, and forget the file. */
+/* Count the ranges that have not ended, and forget them. */
+static void forget_open(struct import *im, struct chrome_open *o)
+{
+	im->unended += o->depth;
+	while (o->depth)
+		free(o->range[--o->depth].name);
+	free(o->range);
+}
+
 static void forget_file(struct import *im)
 {
-	for (uint32_t i = 0; i < im->rows.rows; i++) {
-		struct chrome_row *row = &im->rows.row[i];
-
-		im->unended += row->depth;
-		while (row->depth)
-			free(row->range[--row->depth].name);
-		free(row->range);
-	}
+	for (uint32_t i = 0; i < im->rows.rows; i++)
+		forget_open(im, &im->rows.row[i].open);
 	chrome_rows_fini(&im->rows);
-	for (uint32_t i = 0; i < im->asyncs; i++) {
-		im->unended += im->async[i].open;
-		free(im->async[i].name);
-	}
+	for (uint32_t i = 0; i < im->asyncs; i++)
+		forget_open(im, &im->async[i]);
 	free(im->async);
 	im->async = NULL;
 	im->asyncs = im->async_room = 0;
@@ -448,6 +450,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		snprintf(name, sizeof(name), "%.*s",
 			 (int)(strcspn(base, ".") & 0xff), base);
 		run.name = *name ? name : "chrome";
+		run.framework = im.tensorflow ? "TensorFlow" : run.framework;
 		run.lost = (int64_t)(im.bad + im.unended);
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;

@@ -15,14 +15,19 @@ struct reel_error;
 struct trace_event;
 struct trace_text;
 
+/* Ranges that have begun, each inside of the one before. For the caller. */
+struct chrome_open {
+	struct chrome_range *range;
+	uint32_t depth, room;
+};
+
 /* A thread of the file. */
 struct chrome_row {
 	uint32_t thread;
-	bool stream;		    /* of a device: its ranges are kernels */
-	bool tensorflow;	    /* of a host */
-	bool timeline;		    /* of TensorFlow's Timeline */
-	struct chrome_range *range; /* open ones, for the caller */
-	uint32_t depth, room;
+	bool stream;	 /* of a device: its ranges are kernels */
+	bool tensorflow; /* of a host */
+	bool timeline;	 /* of TensorFlow's Timeline */
+	struct chrome_open open;
 };
 
 /* Zeroed but for the first two is empty. */

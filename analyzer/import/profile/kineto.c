@@ -77,9 +77,11 @@ struct import {
 	int64_t pid;
 	bool has_pid, has_device;
 	struct event_names names;
-	struct sorter *spans;	/* in the order of the file */
-	struct intervals steps; /* relative as they are; not merged */
-	struct lane **lane;	/* by thread id */
+	struct sorter *spans;	  /* in the order of the file */
+	struct intervals steps;	  /* relative as they are; not merged */
+	struct intervals fetches; /* of the first thread that has one */
+	uint32_t fetch_thread;	  /* 0: none */
+	struct lane **lane;	  /* by thread id */
 	uint32_t lane_room;
 };
 
@@ -273,11 +275,9 @@ static int add_operator(struct import *im, const struct trace_event *ev,
 		       : add_interval(&lane->operators, ev->ts_ns, end_ns, err);
 }
 
-static int add_step(struct import *im, const struct trace_event *ev,
-		    struct reel_error *err)
+static int append_interval(struct intervals *u, int64_t start_ns,
+			   int64_t end_ns, struct reel_error *err)
 {
-	struct intervals *u = &im->steps;
-
 	if (u->n == u->room) {
 		size_t room = u->room ? 2 * u->room : 64;
 
@@ -285,8 +285,23 @@ static int add_step(struct import *im, const struct trace_event *ev,
 			return -1;
 		u->room = room;
 	}
-	u->at[u->n++] = (struct interval){ev->ts_ns, ev->ts_ns + ev->dur_ns};
+	u->at[u->n++] = (struct interval){start_ns, end_ns};
 	return 0;
+}
+
+/* The loop of the job is on one thread. */
+static int add_loop_span(struct import *im, const struct span *s,
+			 struct reel_error *err)
+{
+	int64_t end_ns = s->start_ns + s->dur_ns;
+
+	if (s->role == ROLE_STEP)
+		return append_interval(&im->steps, s->start_ns, end_ns, err);
+	if (s->role != ROLE_FETCH ||
+	    (im->fetch_thread && im->fetch_thread != s->thread))
+		return 0;
+	im->fetch_thread = s->thread;
+	return append_interval(&im->fetches, s->start_ns, end_ns, err);
 }
 
 static int add_event(struct import *im, const struct trace_event *ev,
@@ -305,7 +320,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	if (s.role == ROLE_OPERATOR)
 		return add_operator(im, ev, s.thread, err);
 	im->has_device |= s.role == ROLE_KERNEL || s.role == ROLE_COPY;
-	if (s.role == ROLE_STEP && add_step(im, ev, err))
+	if (add_loop_span(im, &s, err))
 		return -1;
 	return sorter_add(im->spans, &s, err);
 }
@@ -372,6 +387,34 @@ static int put_spans(struct import *im, int64_t base_ns, struct reel_error *err)
 	while (!more && (more = sorter_next(im->spans, &s, err)) > 0)
 		more = put_named_span(im, &s, base_ns, err);
 	return more;
+}
+
+/*
+ * A profile without a schedule has no ProfilerStep: a step lasts from a fetch to
+ * the next one. The last fetch of an epoch finds the end of the data; it begins a
+ * step when an epoch follows, as ProfilerStep does.
+ */
+static int put_steps_of_fetches(struct import *im, int64_t base_ns,
+				struct reel_error *err)
+{
+	const struct intervals *u = &im->fetches;
+	struct span s = {.thread = im->fetch_thread};
+	int64_t number = 0;
+
+	if (u->n < 2)
+		return 0;
+	qsort(u->at, u->n, sizeof(*u->at), by_start);
+	for (size_t i = 0; i + 1 < u->n; i++) {
+		s.start_ns = u->at[i].start_ns;
+		s.dur_ns = u->at[i + 1].start_ns - s.start_ns;
+		if (append_interval(&im->steps, s.start_ns,
+				    u->at[i + 1].start_ns, err) ||
+		    put_span(im, &s, base_ns, REEL_SPAN_STEP, number++, NULL,
+			     err))
+			return -1;
+	}
+	return reel_writer_missing(im->writer, im->source,
+				   "steps (each begins with a fetch)", err);
 }
 
 /* The backward pass of each step on a thread: from the first node that the step
@@ -472,7 +515,9 @@ static int put_file(struct import *im, const struct trace_events *t,
 	im->bad += trace_events_bad(t);
 	gather_process_row(im->gather, im->process)->rank = (int)rank;
 	base_ns = base_ns < 0 ? 0 : base_ns;
-	if (put_spans(im, base_ns, err) || put_lanes(im, base_ns, err))
+	if (put_spans(im, base_ns, err) ||
+	    (!im->steps.n && put_steps_of_fetches(im, base_ns, err)) ||
+	    put_lanes(im, base_ns, err))
 		return -1;
 	if (event_names_write(&im->names, im->writer, im->source,
 			      im->records + 1, rank, err))
@@ -492,9 +537,11 @@ static void forget_file(struct import *im)
 		}
 	sorter_free(im->spans);
 	free(im->steps.at);
+	free(im->fetches.at);
 	free(im->lane);
 	im->spans = NULL;
-	im->steps = (struct intervals){0};
+	im->steps = im->fetches = (struct intervals){0};
+	im->fetch_thread = 0;
 	im->lane = NULL;
 	im->lane_room = 0;
 	im->events = 0;
