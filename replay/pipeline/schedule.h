@@ -40,12 +40,14 @@ uint64_t schedule_steps(const struct schedule *s);
 /* Where a reader is in an epoch. */
 struct schedule_cursor {
 	uint64_t epoch, reader;
-	uint64_t batch;			 /* of this reader, from 0 */
+	uint64_t batch, batches;	 /* of this reader: from 0; all */
 	uint64_t at;			 /* sample in the batch */
 	uint64_t file_position, in_file; /* of a stream */
+	uint64_t file;			 /* where in_file is not 0 */
 };
 
-void schedule_begin(struct schedule_cursor *c, uint64_t epoch, uint64_t reader);
+void schedule_begin(const struct schedule *s, struct schedule_cursor *c,
+		    uint64_t epoch, uint64_t reader);
 /* The next sample of the batch. False: the batch is complete, *@end when it was
  * the last one. */
 bool schedule_next(const struct schedule *s, struct schedule_cursor *c,
