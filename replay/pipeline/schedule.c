@@ -91,7 +91,7 @@ static bool any_order_next(const struct schedule *s, struct schedule_cursor *c,
 static uint64_t stream_slot(const struct schedule *s, uint64_t rank,
 			    uint64_t reader)
 {
-	return rank * s->readers + reader;
+	return reader * s->ranks + rank;
 }
 
 /* Files of reader @reader of rank @rank, and so its samples. */

@@ -5,8 +5,8 @@
  *
  * Formats of any order: position i of the epoch is sample permuted(i); step s of
  * rank r has the positions [(s * ranks + r) * batch, + batch), and reader s %
- * readers reads it. Streams: the files of the epoch's order are dealt to all
- * readers of all ranks in turn; each makes batches of its own samples.
+ * readers reads it. Streams: the files of the epoch's order are dealt to the ranks
+ * in turn, those of a rank to its readers; each makes batches of its own samples.
  */
 #ifndef REPLAY_PIPELINE_SCHEDULE_H
 #define REPLAY_PIPELINE_SCHEDULE_H

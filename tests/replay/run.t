@@ -47,8 +47,13 @@ if [ -x "$O/ioreel-mpi" ]; then
 		--set synchronise.kind=none --set compute.step_ns=400000000 >r2.json 2>err
 	is 'the wall time of ranks is that of the longest' \
 		"$(field r2.json '0.4 <= d["wall_s"] and d["time"]["compute_s"] < 0.3')" True
+	w set tfrecord.json dataset.files=2 pipeline.drop_last=true pipeline.readers=2 epochs=1 >o.json &&
+		"$IOREEL" gen -q o.json ds.two
+	$mpi -n 2 "$O/ioreel-mpi" run o.json --data ds.two --json >r2.json 2>err
+	is 'each rank has a file where there are as many' "$(field r2.json 'd["samples"]')" 8
 else
 	skip 'the wall time of ranks is that of the longest' 'no ioreel-mpi'
+	skip 'each rank has a file where there are as many' 'no ioreel-mpi'
 fi
 is 'bytes are counted at the calls' "$(field r.json 'd["read_bytes"]')" \
 	"$(($(cat ds.raw/train/* | wc -c) * 3))"
