@@ -375,11 +375,6 @@ static int begin(struct running *r, struct reel_error *err)
 		return reel_fail(err, REEL_E_USAGE,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
-	if (w->access.api == WORKLOAD_MPIIO && r->options->log)
-		return reel_fail(err, REEL_E_USAGE,
-				 "access.api: a store of the run would lack "
-				 "the calls of MPI-IO; record it instead: "
-				 "ioreel record -- mpirun ...");
 	if (access_check(w, r->options->data, r->comm, err))
 		return -1;
 	begin_schedule(r, &plan, DATASET_TRAIN);
