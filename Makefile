@@ -83,7 +83,7 @@ shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 # one library, apart from the main files of the programs and what needs MPI.
 src_in = $(sort $(shell find $(1) -name '*.c'))
 mpi_src := cmd/ioreel_mpi.c cmd/mpi_load.c cmd/mpi_replay.c cmd/mpi_workload.c \
-	replay/comm/comm_mpi.c replay/comm/file_mpi.c
+	replay/comm/comm_mpi.c replay/comm/file_mpi.c replay/comm/below_mpi.c
 no_format_src := \
 	$(if $(hdf5_pkg),,$(wildcard replay/dataset/hdf5*.c)) \
 	$(if $(jpeg_pkg),,replay/dataset/jpeg.c) \

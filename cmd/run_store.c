@@ -12,6 +12,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/merge_heap.h"
+#include "lib/store/file_class.h"
 #include "lib/store/store.h"
 
 #include "analyzer/import/common/job.h"
@@ -135,6 +136,8 @@ static void fill_made(struct import_call *c, const struct call_entry *e)
 {
 	bool dup = e->call == REEL_CALL_FCNTL && e->arg == F_DUPFD_CLOEXEC;
 
+	if (e->call == REEL_CALL_MPI_FILE_OPEN && !e->err && e->fd)
+		c->made.fd = e->fd;
 	if (e->result < 0 || (e->call != REEL_CALL_OPEN && !dup))
 		return;
 	c->made.fd = e->result;
@@ -145,6 +148,7 @@ static struct import_call call_of(const struct thread *t)
 {
 	const struct call_entry *e = &t->stream.entry;
 	const struct import_fd none = {JOB_NO_FD, NULL, 0};
+	const struct reel_call_info *info;
 	struct import_call c = {
 		.rec = {.call = e->call,
 			.count = 1,
@@ -170,12 +174,23 @@ static struct import_call call_of(const struct thread *t)
 		.made = none,
 	};
 
+	info = reel_call_info(e->call);
+	c.handle = info && info->layer == REEL_LAYER_MPIIO;
 	if (e->has & CALL_HAS_FD)
 		c.fd.fd = e->fd;
 	if (e->call == REEL_CALL_CLOSE)
 		c.more_ns = e->dur_ns;
 	fill_made(&c, e);
 	return c;
+}
+
+/* MPI looks for its parts when the first file is opened: a recorder counts such
+ * calls only. */
+static bool looks_for_code(const struct thread *t)
+{
+	return t->stream.entry.call == REEL_CALL_STAT &&
+	       reel_file_class(t->stream.path, REEL_KIND_FILE, false) ==
+		       REEL_CLASS_CODE;
 }
 
 static int put_entry(struct filling *f, struct thread *t,
@@ -187,6 +202,8 @@ static int put_entry(struct filling *f, struct thread *t,
 	struct import_call c;
 
 	t->last_ns = end_ns;
+	if (looks_for_code(t))
+		return 0;
 	if (e->call == CALL_LOG_BEGIN)
 		return begin_thread(f, t, start_ns, err);
 	if (t->thread < 0)

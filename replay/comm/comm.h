@@ -13,6 +13,7 @@
 
 enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX };
 
+struct call_log;
 struct reel_error;
 
 /*
@@ -20,7 +21,9 @@ struct reel_error;
  * @together a function is collective over all ranks.
  */
 struct comm_files {
-	bool threads; /* several threads may call at a time */
+	bool threads;  /* several threads may call at a time */
+	int ranks;     /* that open a file together */
+	int open_mode; /* that open() gives to MPI */
 	/* Open @path to read it. The file for close(), or NULL with @err. */
 	void *(*open)(const char *path, bool together, struct reel_error *err);
 	/* Read up to 2^30 bytes at @offset; fewer at the end of the file. Their
@@ -30,12 +33,15 @@ struct comm_files {
 	/* Its bytes; 0 when that fails. */
 	uint64_t (*size)(void *file);
 	int (*close)(void *file, struct reel_error *err);
+	/* Calls of POSIX that MPI makes in the calling thread are added to @log
+	 * from now on; NULL: to none. */
+	void (*watch)(struct call_log *log);
 };
 
 struct comm {
 	int rank, size;
 	const struct comm_files *files; /* NULL: there is no MPI */
-	int host_rank, host_size; /* among the ranks of this host */
+	int host_rank, host_size;	/* among the ranks of this host */
 	void (*barrier)(void);
 	/* Reduce @n integers in place; all ranks get the result. */
 	void (*allreduce)(int64_t *value, int n, enum comm_op op);

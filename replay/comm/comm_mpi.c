@@ -111,9 +111,9 @@ struct comm comm_mpi_init(void)
 	/* Reader threads may use MPI-IO at the same time. */
 	MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
 	started = true;
-	c.files = comm_mpi_files(level == MPI_THREAD_MULTIPLE);
 	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &c.size);
+	c.files = comm_mpi_files(level == MPI_THREAD_MULTIPLE, c.size);
 	find_host(&c);
 	return c;
 }

@@ -7,6 +7,8 @@
 
 #include "replay/comm/comm.h"
 
+struct call_log;
+
 /*
  * Before the arguments are checked: only the first rank of a launch prints, as
  * help and wrong usage are the same on all. Until comm_mpi_init().
@@ -25,8 +27,11 @@ struct comm comm_mpi_init(void);
  * aborted. */
 void comm_mpi_fini(void);
 
-/* The files of struct comm; @threads: of MPI_Init_thread(). In file_mpi.c. */
-const struct comm_files *comm_mpi_files(bool threads);
+/* The files of struct comm, of @ranks; @threads: of MPI_Init_thread(). In
+ * file_mpi.c. */
+const struct comm_files *comm_mpi_files(bool threads, int ranks);
+/* The function watch() of struct comm_files. In below_mpi.c. */
+void comm_mpi_watch(struct call_log *log);
 
 /* Do all ranks share one memory? Collective. */
 bool comm_mpi_one_host(void);

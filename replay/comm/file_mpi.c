@@ -75,13 +75,16 @@ static int file_close(void *file, struct reel_error *err)
 		    : 0;
 }
 
-const struct comm_files *comm_mpi_files(bool threads)
+const struct comm_files *comm_mpi_files(bool threads, int ranks)
 {
 	static struct comm_files files = {.open = file_open,
 					  .read = file_read,
 					  .size = file_size,
-					  .close = file_close};
+					  .close = file_close,
+					  .watch = comm_mpi_watch,
+					  .open_mode = MPI_MODE_RDONLY};
 
 	files.threads = threads;
+	files.ranks = ranks;
 	return &files;
 }

@@ -135,7 +135,7 @@ int image_open(void **state, const struct dataset *d, uint64_t file,
 	r = malloc(sizeof(*r));
 	if (!r)
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
-	memset(r, 0, offsetof(struct image_reader, buf));
+	memset(r, 0, offsetof(struct image_reader, f.buf));
 	r->d = d;
 	r->io = io;
 	*state = r;

@@ -47,8 +47,11 @@ void image_too_small(const char *format, uint64_t asked, uint64_t made);
 struct image_reader {
 	const struct dataset *d;
 	struct io *io;
-	struct python_file f;
 	uint64_t number; /* that the file says; UINT64_MAX: none */
+	struct python_file f;
+	/* Right behind f.buf, whole pages away: a copy from there to a place a
+	 * few bytes further in a page takes several times as long, as its loads
+	 * seem to depend on its stores. */
 	uint8_t buf[IMAGE_READ];
 };
 

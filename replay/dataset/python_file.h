@@ -21,8 +21,8 @@ struct python_file {
 	int fd;
 	uint64_t size;	 /* of the file; given where storage is null */
 	uint64_t offset; /* of the descriptor */
-	uint8_t buf[PYTHON_BUFFER];
-	size_t at, n; /* of the buffer: next byte, end */
+	size_t at, n;	 /* of the buffer: next byte, end */
+	uint8_t buf[PYTHON_BUFFER]; /* last, see struct image_reader */
 };
 
 /* open(): with @size, which null storage takes. 0, or -1 with @err. */

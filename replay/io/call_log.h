@@ -50,6 +50,11 @@ struct call_entry {
  * process begins with it, else it is a thread of the stepping process. */
 #define CALL_LOG_BEGIN 0
 
+/* Open files of MPI-IO have numbers behind those of descriptors, from this one on:
+ * fd of the calls on them, of MPI_File_open() too. */
+#define MPIIO_NUMBER 65536
+#define MPIIO_NUMBERS 4096
+
 /*
  * A log number @number for one thread, which writes to @fd; both are borrowed, as is
  * @failed, which becomes the errno of the first write that failed. Gives *@out for

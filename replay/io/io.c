@@ -454,16 +454,30 @@ void io_fini(struct io *io)
 
 /* --- calls that are made elsewhere ---------------------------------------- */
 
-void io_count_read(struct io *io, int64_t start_ns, ssize_t n)
+static int64_t spent_elsewhere(struct io *io, int64_t start_ns, int64_t result,
+			       struct call_entry *e, const char *path)
 {
-	count_latency(io, io_spent(io, start_ns));
+	e->start_ns = start_ns;
+	e->dur_ns = io_spent(io, start_ns);
+	e->result = result;
+	e->err = result < 0 ? EIO : 0; /* they have errors of their own */
+	if (io->log)
+		call_log_add(io->log, e, path, NULL);
+	return e->dur_ns;
+}
+
+void io_count_read(struct io *io, int64_t start_ns, ssize_t n,
+		   struct call_entry *e)
+{
+	count_latency(io, spent_elsewhere(io, start_ns, n, e, NULL));
 	io->read_calls++;
 	if (n > 0)
 		io->read_bytes += (uint64_t)n;
 }
 
-void io_count_other(struct io *io, int64_t start_ns)
+void io_count_other(struct io *io, int64_t start_ns, int64_t result,
+		    struct call_entry *e, const char *path)
 {
-	io_spent(io, start_ns);
+	spent_elsewhere(io, start_ns, result, e, path);
 	io->other_calls++;
 }

@@ -16,6 +16,7 @@
 
 #include "schemas/trace_format.h" /* enum reel_span */
 
+struct call_entry;
 struct call_log;
 struct comm_files;
 struct reel_error;
@@ -122,10 +123,13 @@ void io_add(struct io *to, const struct io *from);
 /* Free its memory; the counts stay. */
 void io_fini(struct io *io);
 
-/* For calls that are made elsewhere, which the log does not get: a read of @n bytes
- * (negative: it failed), or another call, that began at @start_ns. */
-void io_count_read(struct io *io, int64_t start_ns, ssize_t n);
-void io_count_other(struct io *io, int64_t start_ns);
+/* For calls that are made elsewhere, and began at @start_ns: a read of @n bytes, or
+ * another call; negative: it failed. Time and result are added to @e, which goes to
+ * the log. @path may be NULL. */
+void io_count_read(struct io *io, int64_t start_ns, ssize_t n,
+		   struct call_entry *e);
+void io_count_other(struct io *io, int64_t start_ns, int64_t result,
+		    struct call_entry *e, const char *path);
 
 /* --- direct.c ------------------------------------------------------------- */
 

@@ -9,14 +9,18 @@
  */
 #include "replay/mpiio/mpiio.h"
 
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/buf.h"
+#include "lib/calls.h"
 #include "lib/clock.h"
 #include "lib/error.h"
 
 #include "replay/comm/comm.h"
+#include "replay/io/call_log.h"
 #include "replay/io/io.h"
 #include "replay/dataset/numpy.h"
 
@@ -35,40 +39,122 @@ bool mpiio_reads(const struct workload_dataset *d)
 
 /* --- calls ---------------------------------------------------------------- */
 
-/* Open @path with @suffix, below the root. */
-static void *open_file(struct io *io, const char *path, const char *suffix,
-		       bool together, struct reel_error *err)
+/* An open file; the log has its number in place of a descriptor. */
+struct handle {
+	void *is;
+	int32_t number;
+};
+
+static atomic_bool numbers[MPIIO_NUMBERS]; /* taken */
+
+/* 0: all are taken, and the log lacks the file. */
+static int32_t take_number(void)
 {
-	struct reel_buf full = REEL_BUF_INIT;
-	void *file = NULL;
-
-	if (!reel_buf_printf(&full, err, "%s/%s%s", io->root, path, suffix)) {
-		int64_t start = reel_now_ns();
-
-		file = io->files->open(reel_buf_text(&full), together, err);
-		io_count_other(io, start);
-	}
-	reel_buf_fini(&full);
-	return file;
+	for (int i = 0; i < MPIIO_NUMBERS; i++)
+		if (!atomic_exchange(&numbers[i], true))
+			return MPIIO_NUMBER + i;
+	return 0;
 }
 
-static int close_file(struct io *io, void *file, struct reel_error *err)
+static uint16_t has_number(const struct handle *h)
 {
-	int64_t start = reel_now_ns();
-	int rc = io->files->close(file, err);
+	return h->number ? CALL_HAS_FD : 0;
+}
 
-	io_count_other(io, start);
+static void watch(const struct io *io, bool on)
+{
+	if (io->log)
+		io->files->watch(on ? io->log : NULL);
+}
+
+/* Open @path with @suffix, below the root. Gives a handle for close_file(). */
+static struct handle *open_file(struct io *io, const char *path,
+				const char *suffix, bool together,
+				struct reel_error *err)
+{
+	struct call_entry e = {.call = REEL_CALL_MPI_FILE_OPEN,
+			       .has = CALL_HAS_ARG | CALL_HAS_ARG2,
+			       .arg = O_RDONLY};
+	struct handle *h = reel_alloc(1, sizeof(*h), err);
+	struct reel_buf full = REEL_BUF_INIT;
+
+	if (h &&
+	    !reel_buf_printf(&full, err, "%s/%s%s", io->root, path, suffix)) {
+		int64_t start = reel_now_ns();
+
+		watch(io, true);
+		h->is = io->files->open(reel_buf_text(&full), together, err);
+		watch(io, false);
+		h->number = h->is && io->log ? take_number() : 0;
+		e.fd = h->number;
+		/* As the recorder has it. */
+		e.arg2 = io->files->open_mode |
+			 (int64_t)(together ? io->files->ranks : 1) << 16;
+		io_count_other(io, start, h->is ? 0 : -1, &e,
+			       reel_buf_text(&full));
+	}
+	reel_buf_fini(&full);
+	if (h && !h->is) {
+		free(h);
+		return NULL;
+	}
+	return h;
+}
+
+static int close_file(struct io *io, struct handle *h, struct reel_error *err)
+{
+	struct call_entry e = {.call = REEL_CALL_MPI_FILE_CLOSE,
+			       .has = has_number(h),
+			       .fd = h->number};
+	int64_t start = reel_now_ns();
+	int rc;
+
+	watch(io, true);
+	rc = io->files->close(h->is, err);
+	watch(io, false);
+	io_count_other(io, start, rc, &e, NULL);
+	if (h->number)
+		atomic_store(&numbers[h->number - MPIIO_NUMBER], false);
+	free(h);
 	return rc;
 }
 
-static ssize_t read_at(struct io *io, void *file, uint64_t offset, void *to,
-		       size_t n, bool together, struct reel_error *err)
+static ssize_t read_at(struct io *io, struct handle *h, uint64_t offset,
+		       void *to, size_t n, bool together,
+		       struct reel_error *err)
 {
+	struct call_entry e = {.call = together ? REEL_CALL_MPI_FILE_READ_AT_ALL
+						: REEL_CALL_MPI_FILE_READ_AT,
+			       .has = has_number(h) | CALL_HAS_SIZE |
+				      CALL_HAS_OFFSET | CALL_HAS_ARG |
+				      CALL_HAS_ARG2,
+			       .fd = h->number,
+			       .size = (int64_t)n,
+			       .offset = (int64_t)offset,
+			       .arg = together ? REEL_MPI_COLLECTIVE : 0,
+			       .arg2 = 1}; /* bytes of MPI_BYTE */
 	int64_t start = reel_now_ns();
-	ssize_t got = io->files->read(file, offset, to, n, together, err);
+	ssize_t got;
 
-	io_count_read(io, start, got);
+	watch(io, true);
+	got = io->files->read(h->is, offset, to, n, together, err);
+	watch(io, false);
+	io_count_read(io, start, got, &e);
 	return got;
+}
+
+static uint64_t size_of(struct io *io, struct handle *h)
+{
+	struct call_entry e = {.call = REEL_CALL_MPI_FILE_GET_SIZE,
+			       .has = has_number(h) | CALL_HAS_FILE_SIZE,
+			       .fd = h->number};
+	int64_t start = reel_now_ns();
+
+	watch(io, true);
+	e.file_size = (int64_t)io->files->size(h->is);
+	watch(io, false);
+	io_count_other(io, start, 0, &e, NULL);
+	return (uint64_t)e.file_size;
 }
 
 static size_t most_of(const struct io *io)
@@ -85,8 +171,8 @@ static int too_short(uint64_t at, struct reel_error *err)
 }
 
 /* All @n bytes at @offset, by this rank alone. */
-static int read_all(struct io *io, void *file, uint64_t offset, uint8_t *to,
-		    uint64_t n, struct reel_error *err)
+static int read_all(struct io *io, struct handle *file, uint64_t offset,
+		    uint8_t *to, uint64_t n, struct reel_error *err)
 {
 	for (uint64_t done = 0; done < n;) {
 		uint64_t left = n - done;
@@ -168,7 +254,7 @@ static int make_room(uint8_t **buf, uint64_t *room, uint64_t bytes,
 struct alone {
 	const struct dataset *d;
 	struct io *io;
-	void *file;
+	struct handle *file;
 	struct place place;
 	uint64_t *offset;
 	uint8_t *buf;
@@ -194,7 +280,7 @@ static int read_index(struct alone *r, const char *path, const char *suffix,
 		      struct reel_error *err)
 {
 	uint64_t bytes = 8 * r->d->samples_per_file;
-	void *file;
+	struct handle *file;
 	int rc;
 
 	if (make_room(&r->buf, &r->room, bytes, err))
@@ -285,7 +371,7 @@ struct mpiio_shared {
 	const struct dataset *d;
 	struct io *io;
 	struct shared_file {
-		void *file; /* NULL: none */
+		struct handle *file; /* NULL: none */
 		uint64_t number;
 		uint64_t *offset; /* NULL: by the layout */
 	} open[OPEN_MOST];
@@ -313,10 +399,8 @@ static bool is_whole(struct mpiio_shared *s, const struct shared_file *f,
 	uint64_t last = (f->number + 1) * s->d->samples_per_file - 1;
 	uint64_t end = place_of(s->d, &s->place, f->offset, last) +
 		       dataset_sample_bytes(s->d, last);
-	int64_t start = reel_now_ns();
-	uint64_t size = s->io->files->size(f->file);
+	uint64_t size = size_of(s->io, f->file);
 
-	io_count_other(s->io, start);
 	if (size < end)
 		too_short(size, err);
 	return size >= end;
@@ -379,8 +463,9 @@ static uint64_t calls_in(const struct mpiio_shared *s, const uint64_t *sample,
 }
 
 /* @calls reads of the ranks together: of @n bytes at @offset, then of none. */
-static int read_together(struct mpiio_shared *s, void *file, uint64_t offset,
-			 uint64_t n, uint64_t calls, struct reel_error *err)
+static int read_together(struct mpiio_shared *s, struct handle *file,
+			 uint64_t offset, uint64_t n, uint64_t calls,
+			 struct reel_error *err)
 {
 	uint64_t done = 0;
 	int rc = 0;

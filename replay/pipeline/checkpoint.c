@@ -422,29 +422,36 @@ static int read_all(struct checkpoints *c, struct reel_error *err)
 
 int checkpoints_alone(struct checkpoints *c, struct reel_error *err)
 {
-	int64_t start = reel_now_ns(), written;
+	struct run_times *t = &c->result->time;
+	int64_t start, written;
+	bool stop;
 	int rc = 0;
 
 	for (int64_t i = 0; i < c->is->writes && !rc && !stop_signal(); i++) {
 		if (i)
-			work_spend(c->is->pause_ns, WORKLOAD_SLEEP);
-		if (!stop_signal())
-			rc = checkpoints_write(c, err);
+			t->compute_ns +=
+				work_spend(c->is->pause_ns, WORKLOAD_SLEEP);
+		if (stop_signal())
+			break;
+		start = reel_now_ns();
+		rc = checkpoints_write(c, err);
+		t->storage_ns += reel_now_ns() - start;
 	}
 	written = reel_now_ns();
 	if (comm_agree(c->comm, rc, err))
 		return -1;
-	if (c->is->writes && all_stop(c))
+	stop = c->is->writes && all_stop(c);
+	t->barrier_ns += reel_now_ns() - written;
+	if (stop)
 		return 0;
 	c->io.log = c->result->io.log;
 	if (c->is->reads && drop_pages(c, err))
 		return -1;
-	c->result->checkpoint_gap_ns = reel_now_ns() - written;
-	if (read_all(c, err))
-		return -1;
-	if (c->is->writes)
-		c->result->time.storage_ns += reel_now_ns() - start;
-	return 0;
+	start = reel_now_ns();
+	c->result->checkpoint_gap_ns = start - written;
+	rc = read_all(c, err);
+	t->storage_ns += reel_now_ns() - start;
+	return rc;
 }
 
 void checkpoints_free(struct checkpoints *c)

@@ -36,6 +36,9 @@
  * futex() take: twice the cost of the better choice at most. */
 #define YIELD_NS 20000
 
+/* A look at the clock takes longer than a sample of a few bytes. */
+#define UNSEEN_MOST 64
+
 /* A reader's part of the shared memory; the slots of its queue follow it. */
 struct shared {
 	sem_t go, filled, free;
@@ -55,6 +58,8 @@ struct worker {
 	uint64_t index;
 	struct io io;
 	int64_t decode_ns;
+	int64_t seen_ns, seen_storage_ns; /* at the last look at the clock */
+	uint32_t unseen;		  /* samples since then */
 	uint64_t random;
 	struct schedule_cursor cursor;
 	struct open_files *files;
@@ -82,8 +87,20 @@ struct readers {
 
 /* --- reading -------------------------------------------------------------- */
 
-static void publish(struct worker *w)
+static void begin_account(struct worker *w)
 {
+	w->seen_ns = reel_now_ns();
+	w->seen_storage_ns = w->io.storage_ns;
+	w->unseen = 0;
+}
+
+/* The time since the last look, without that in calls, is decoding. */
+static void account(struct worker *w)
+{
+	int64_t was_ns = w->seen_ns, storage_ns = w->seen_storage_ns;
+
+	begin_account(w);
+	w->decode_ns += w->seen_ns - was_ns - (w->seen_storage_ns - storage_ns);
 	if (!w->shared)
 		return;
 	atomic_store(&w->shared->storage_ns, w->io.storage_ns);
@@ -106,7 +123,6 @@ static int read_sample(struct worker *w, uint64_t sample,
 		       struct reel_error *err)
 {
 	const struct workload *of = w->plan->w;
-	int64_t start = reel_now_ns(), storage = w->io.storage_ns, spent;
 	struct format_sample got;
 
 	if (w->together ? together_read(w->together, &got, err)
@@ -126,10 +142,11 @@ static int read_sample(struct worker *w, uint64_t sample,
 
 		work_spend((int64_t)(ns * of->what_if.preprocess_scale),
 			   of->preprocess.on);
+		account(w);
+	} else if (w->io.storage_ns != w->seen_storage_ns ||
+		   ++w->unseen == UNSEEN_MOST) {
+		account(w);
 	}
-	spent = reel_now_ns() - start;
-	w->decode_ns += spent - (w->io.storage_ns - storage);
-	publish(w);
 	return 0;
 }
 
@@ -148,7 +165,7 @@ static bool next_sample(struct worker *w, uint64_t *sample, bool *end)
 static void begin_epoch(struct worker *w, uint64_t epoch)
 {
 	w->io.epoch = epoch;
-	schedule_begin(&w->cursor, epoch, w->index);
+	schedule_begin(&w->plan->schedule, &w->cursor, epoch, w->index);
 	if (w->together)
 		together_epoch(w->together, epoch);
 }
@@ -161,6 +178,7 @@ static int read_batch(struct worker *w, struct reader_batch *b,
 	int rc = 0;
 
 	memset(b, 0, sizeof(*b));
+	begin_account(w);
 	/* No file is read on in another epoch, when the last one ended early. */
 	if (!w->cursor.batch && open_files_close(w->files, err))
 		return -1;
@@ -176,11 +194,12 @@ static int read_batch(struct worker *w, struct reader_batch *b,
 		b->checksum += mixed(sample);
 		b->order = mixed(b->order ^ sample);
 	}
-	/* A failure of one rank ends the reads of all. */
-	if (w->together)
-		return comm_agree(w->plan->comm, rc, err);
 	/* A stream's last read is that of the end of the file. */
-	return b->end ? open_files_close(w->files, err) : 0;
+	if (b->end && !w->together)
+		rc = open_files_close(w->files, err);
+	account(w);
+	/* A failure of one rank ends the reads of all. */
+	return w->together ? comm_agree(w->plan->comm, rc, err) : rc;
 }
 
 /* A worker of a data loader marks its batches in the same way. */

@@ -208,11 +208,43 @@ static bool stopped(struct running *r)
 {
 	int64_t stop = stop_signal() != 0;
 
-	if (r->w->synchronise.kind != WORKLOAD_ALONE || r->w->access.collective)
+	if (r->comm->size > 1 && (r->w->synchronise.kind != WORKLOAD_ALONE ||
+				  r->w->access.collective)) {
+		int64_t start = reel_now_ns();
+
 		r->comm->allreduce(&stop, 1, COMM_MAX);
+		r->result->time.barrier_ns += reel_now_ns() - start;
+	}
 	if (stop)
 		r->result->stopped = true;
 	return stop;
+}
+
+static struct reader_progress progress_of_all(const struct readers *readers,
+					      uint64_t n)
+{
+	struct reader_progress sum = {0, 0};
+
+	for (uint64_t i = 0; i < n; i++) {
+		struct reader_progress p = readers_progress(readers, i);
+
+		sum.storage_ns += p.storage_ns;
+		sum.decode_ns += p.decode_ns;
+	}
+	return sum;
+}
+
+/* Readers finish their batches, and close their files: a wait as for a batch. */
+static int end_epoch(struct running *r, struct readers *readers, uint64_t n,
+		     struct reel_error *err)
+{
+	struct reader_progress before = progress_of_all(readers, n);
+	int64_t start = reel_now_ns();
+	int rc = readers_end_epoch(readers, err);
+
+	split_wait(&r->result->time, reel_now_ns() - start, before,
+		   progress_of_all(readers, n));
+	return rc;
 }
 
 static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
@@ -241,7 +273,7 @@ static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 	}
 	e->wall_ns = reel_now_ns() - start;
 	io_end_span(&r->result->io, REEL_SPAN_EPOCH);
-	return readers_end_epoch(r->readers, err);
+	return end_epoch(r, r->readers, r->schedule.readers, err);
 }
 
 /* A step of the evaluation: its time counts, it is in no table. */
@@ -280,7 +312,7 @@ static int evaluate(struct running *r, uint32_t epoch, struct reel_error *err)
 		if (evaluation_step(r, i % r->evaluation.readers, &random, err))
 			return -1;
 	}
-	if (readers_end_epoch(r->evaluators, err))
+	if (end_epoch(r, r->evaluators, r->evaluation.readers, err))
 		return -1;
 	io_end_span(&r->result->io, REEL_SPAN_EVAL);
 	r->result->evaluation_ns += reel_now_ns() - start;
@@ -343,11 +375,6 @@ static int begin(struct running *r, struct reel_error *err)
 		return reel_fail(err, REEL_E_USAGE,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
-	if (w->access.api == WORKLOAD_MPIIO && r->options->log)
-		return reel_fail(err, REEL_E_USAGE,
-				 "access.api: a store of the run would lack "
-				 "the calls of MPI-IO; record it instead: "
-				 "ioreel record -- mpirun ...");
 	if (access_check(w, r->options->data, r->comm, err))
 		return -1;
 	begin_schedule(r, &plan, DATASET_TRAIN);

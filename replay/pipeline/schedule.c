@@ -87,11 +87,19 @@ static bool any_order_next(const struct schedule *s, struct schedule_cursor *c,
 
 /* --- streams -------------------------------------------------------------- */
 
+/* The first file of a reader; the others follow at distances of all readers. */
+static uint64_t stream_slot(const struct schedule *s, uint64_t rank,
+			    uint64_t reader)
+{
+	return reader * s->ranks + rank;
+}
+
 /* Files of reader @reader of rank @rank, and so its samples. */
 static uint64_t stream_samples(const struct schedule *s, uint64_t rank,
 			       uint64_t reader)
 {
-	uint64_t all = s->ranks * s->readers, slot = rank * s->readers + reader;
+	uint64_t all = s->ranks * s->readers;
+	uint64_t slot = stream_slot(s, rank, reader);
 	uint64_t files =
 		s->data.files > slot ? (s->data.files - slot - 1) / all + 1 : 0;
 
@@ -111,14 +119,14 @@ static bool stream_next(const struct schedule *s, struct schedule_cursor *c,
 {
 	uint64_t all = s->ranks * s->readers;
 	uint64_t position =
-		c->file_position * all + s->rank * s->readers + c->reader;
-	uint64_t file;
+		c->file_position * all + stream_slot(s, s->rank, c->reader);
 
 	if (c->at == s->batch || position >= s->data.files)
 		return false;
 	/* Files are shuffled; the order within a file is that of the file. */
-	file = item_at(s, c->epoch, position, s->data.files);
-	*sample = file * s->data.samples_per_file + c->in_file;
+	if (!c->in_file)
+		c->file = item_at(s, c->epoch, position, s->data.files);
+	*sample = c->file * s->data.samples_per_file + c->in_file;
 	if (++c->in_file == s->data.samples_per_file) {
 		c->in_file = 0;
 		c->file_position++;
@@ -153,17 +161,19 @@ uint64_t schedule_steps(const struct schedule *s)
 	return steps;
 }
 
-void schedule_begin(struct schedule_cursor *c, uint64_t epoch, uint64_t reader)
+void schedule_begin(const struct schedule *s, struct schedule_cursor *c,
+		    uint64_t epoch, uint64_t reader)
 {
 	memset(c, 0, sizeof(*c));
 	c->epoch = epoch;
 	c->reader = reader;
+	c->batches = schedule_batches(s, reader);
 }
 
 bool schedule_next(const struct schedule *s, struct schedule_cursor *c,
 		   uint64_t *sample, bool *end)
 {
-	if (c->batch < schedule_batches(s, c->reader) &&
+	if (c->batch < c->batches &&
 	    (s->any_order ? any_order_next(s, c, sample)
 			  : stream_next(s, c, sample))) {
 		c->at++;
@@ -171,6 +181,6 @@ bool schedule_next(const struct schedule *s, struct schedule_cursor *c,
 	}
 	c->at = 0;
 	c->batch++;
-	*end = c->batch >= schedule_batches(s, c->reader);
+	*end = c->batch >= c->batches;
 	return false;
 }

@@ -5,8 +5,8 @@
  *
  * Formats of any order: position i of the epoch is sample permuted(i); step s of
  * rank r has the positions [(s * ranks + r) * batch, + batch), and reader s %
- * readers reads it. Streams: the files of the epoch's order are dealt to all
- * readers of all ranks in turn; each makes batches of its own samples.
+ * readers reads it. Streams: the files of the epoch's order are dealt to the ranks
+ * in turn, those of a rank to its readers; each makes batches of its own samples.
  */
 #ifndef REPLAY_PIPELINE_SCHEDULE_H
 #define REPLAY_PIPELINE_SCHEDULE_H
@@ -40,12 +40,14 @@ uint64_t schedule_steps(const struct schedule *s);
 /* Where a reader is in an epoch. */
 struct schedule_cursor {
 	uint64_t epoch, reader;
-	uint64_t batch;			 /* of this reader, from 0 */
+	uint64_t batch, batches;	 /* of this reader: from 0; all */
 	uint64_t at;			 /* sample in the batch */
 	uint64_t file_position, in_file; /* of a stream */
+	uint64_t file;			 /* where in_file is not 0 */
 };
 
-void schedule_begin(struct schedule_cursor *c, uint64_t epoch, uint64_t reader);
+void schedule_begin(const struct schedule *s, struct schedule_cursor *c,
+		    uint64_t epoch, uint64_t reader);
 /* The next sample of the batch. False: the batch is complete, *@end when it was
  * the last one. */
 bool schedule_next(const struct schedule *s, struct schedule_cursor *c,

@@ -51,7 +51,7 @@ int together_new(struct together **out, const struct schedule *own,
 void together_epoch(struct together *t, uint64_t epoch)
 {
 	for (uint64_t i = 0; i < t->own->ranks; i++) {
-		schedule_begin(&t->at[i], epoch, 0);
+		schedule_begin(&t->of[i], &t->at[i], epoch, 0);
 		t->done[i] = false;
 	}
 }
@@ -77,7 +77,7 @@ bool together_next(struct together *t, uint64_t *sample, bool *end)
 		return true;
 	for (uint64_t i = 0; i < n; i++) {
 		t->done[i] = false;
-		if (t->at[i].batch < schedule_batches(&t->of[i], 0))
+		if (t->at[i].batch < t->at[i].batches)
 			last = false;
 	}
 	*end = last;

@@ -47,8 +47,13 @@ if [ -x "$O/ioreel-mpi" ]; then
 		--set synchronise.kind=none --set compute.step_ns=400000000 >r2.json 2>err
 	is 'the wall time of ranks is that of the longest' \
 		"$(field r2.json '0.4 <= d["wall_s"] and d["time"]["compute_s"] < 0.3')" True
+	w set tfrecord.json dataset.files=2 pipeline.drop_last=true pipeline.readers=2 epochs=1 >o.json &&
+		"$IOREEL" gen -q o.json ds.two
+	$mpi -n 2 "$O/ioreel-mpi" run o.json --data ds.two --json >r2.json 2>err
+	is 'each rank has a file where there are as many' "$(field r2.json 'd["samples"]')" 8
 else
 	skip 'the wall time of ranks is that of the longest' 'no ioreel-mpi'
+	skip 'each rank has a file where there are as many' 'no ioreel-mpi'
 fi
 is 'bytes are counted at the calls' "$(field r.json 'd["read_bytes"]')" \
 	"$(($(cat ds.raw/train/* | wc -c) * 3))"
@@ -65,6 +70,9 @@ for n in 0 1 2; do
 done
 check 'computation counts' '"$IOREEL" run raw.json --data ds.raw --json --set compute.step_ns=3000000 >r.json
 	[ "$(field r.json "d[\"time\"][\"compute_s\"] >= 0.135 and d[\"au_percent\"] > 50")" = True ]'
+check 'a wait for readers at the end of an epoch is none of our own' '"$IOREEL" run raw.json --data ds.raw --json --set epochs=1 \
+		--set steps_per_epoch=1 --set pipeline.readers=1 --set preprocess.sample_ns=50000000 >r.json
+	[ "$(field r.json "d[\"time\"][\"own_s\"] < d[\"time\"][\"decode_s\"] / 2")" = True ]'
 
 # --- checkpoints --------------------------------------------------------------
 w set raw.json checkpoint.every_steps=10 checkpoint.keep=2 \
@@ -75,6 +83,8 @@ check 'checkpoints: written, old ones removed' '"$IOREEL" run c.json --data ds.r
 check 'checkpoints alone, read back' 'w set c.json epochs=0 checkpoint.every_steps=0 checkpoint.keep=0 checkpoint.writes=3 checkpoint.reads=3 >o.json
 	"$IOREEL" run o.json --data ds.raw --checkpoints ck2 --json >r.json &&
 	[ "$(field r.json "d[\"read_bytes\"] == d[\"write_bytes\"] == 300300")" = True ]'
+check 'a pause between checkpoints is no time on storage' '"$IOREEL" run o.json --data ds.raw --checkpoints ck2 --json --set checkpoint.pause_ns=400000000 >r.json &&
+	[ "$(field r.json "d[\"time\"][\"compute_s\"] >= 0.8 and d[\"time\"][\"storage_s\"] < d[\"wall_s\"] - 0.8")" = True ]'
 
 # --- evaluation ---------------------------------------------------------------
 check 'evaluation every second epoch' 'w set raw.json evaluation.files=3 evaluation.samples_per_file=2 evaluation.every_epochs=2 evaluation.batch=2 evaluation.step_ns=5000000 >o.json &&

@@ -596,8 +596,9 @@ static int update_fds(struct import_job *j, int thread,
 
 	if (call->fd.fd >= 0 && call->fd.fd < p->fds)
 		from = p->fd[call->fd.fd];
-	if (rec->call == REEL_CALL_CLOSE && call->fd.fd >= 0 &&
-	    call->fd.fd < p->fds)
+	if ((rec->call == REEL_CALL_CLOSE ||
+	     rec->call == REEL_CALL_MPI_FILE_CLOSE) &&
+	    call->fd.fd >= 0 && call->fd.fd < p->fds)
 		p->fd[call->fd.fd] = (struct fd_entry){0};
 	if (rec->call == REEL_CALL_CLOSE_RANGE && !rec->err)
 		for (int64_t fd = rec->arg < 0 ? 0 : rec->arg;
@@ -642,8 +643,9 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	if (call->made.fd >= 0 && call->made.fd < FD_MOST &&
 	    (call->fd.fd < 0 || rec->desc)) {
 		rec->newdesc = p->next_desc++;
-		rec->newfd = (int32_t)call->made.fd;
-	} else if (rec->err && !rec->desc && call->fd.fd >= 0) {
+		rec->newfd = call->handle ? -1 : (int32_t)call->made.fd;
+	} else if (rec->err && !rec->desc && call->fd.fd >= 0 &&
+		   !call->handle) {
 		rec->newfd = (int32_t)call->fd.fd;
 	}
 	if (!rec->count)
@@ -657,7 +659,7 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	process_reach(j, thread, end_ns);
 	if (!rc || silent)
 		return 0;
-	if (ev->fd < 0 && call->fd.fd >= 0)
+	if (ev->fd < 0 && call->fd.fd >= 0 && !call->handle)
 		ev->fd = (int32_t)call->fd.fd;
 	t->events++;
 	p->events++;

@@ -41,6 +41,9 @@ struct import_call {
 				     AT_FDCWD or JOB_NO_FD: the working one */
 	struct import_fd made;	  /* the new descriptor */
 	bool cloexec;		  /* of the new descriptor */
+	/* fd and made are no descriptors but handles of a library, numbered by
+	 * the format: an event has no descriptor. */
+	bool handle;
 	/* The call lasted for that much longer than its end, its place in the
 	 * order: a close() may return after another thread has the number. */
 	int64_t more_ns;
