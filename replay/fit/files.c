@@ -148,8 +148,13 @@ int fit_files(struct fit *f)
 			if (format_by_name(reel_view_text(&v, "path")) ==
 			    d->format)
 				rc = add_file(f, &v, &room);
-	if (reel_view_close(&v) || rc)
-		return -1;
+	return reel_view_close(&v) || rc ? -1 : 0;
+}
+
+int fit_file_keys(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
 	d->files = f->files;
 	d->folders = count_folders(f);
 	return fit_reason(f, "dataset.format", d->format ? 0.95 : 0.5,
@@ -168,7 +173,7 @@ int fit_files(struct fit *f)
 
 /* --- samples -------------------------------------------------------------- */
 
-static bool is_one_sample(int format)
+bool fit_one_sample(int format)
 {
 	return format == WORKLOAD_NPZ || format == WORKLOAD_NPY ||
 	       format == WORKLOAD_JPEG || format == WORKLOAD_PNG ||
@@ -245,7 +250,7 @@ static int samples_of_files(struct fit *f)
 	const struct format *format = format_of(d->format);
 	uint64_t samples = 0;
 
-	if (is_one_sample(d->format)) {
+	if (fit_one_sample(d->format)) {
 		d->samples_per_file = 1;
 		if (fit_members(f))
 			return -1;

@@ -130,16 +130,16 @@ static int by_count(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Files that each batch of a worker reads: between the begin and the end of its
- * span. Gives the counts, sorted; *@n of them. */
-static int files_of_batches(struct fit *f, uint32_t **counts, uint32_t *n)
+int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
+			 uint32_t **counts, uint32_t *counts_n)
 {
+	const struct fit_visit *visit = f->visit + first;
 	struct reel_view v;
 	uint32_t room = 0;
 	int rc = 0;
 
 	*counts = NULL;
-	*n = 0;
+	*counts_n = 0;
 	if (!reel_view_open(&v, f->st,
 			    "SELECT process_id, start_ns, dur_ns FROM v_span "
 			    "WHERE name = 'preprocess' AND closed",
@@ -151,19 +151,21 @@ static int files_of_batches(struct fit *f, uint32_t **counts, uint32_t *n)
 			uint32_t found = 0;
 
 			/* Visits are few beside what reading them costs. */
-			for (uint32_t i = 0; i < f->visits; i++)
-				found += f->visit[i].process_id == process &&
-					 f->visit[i].start_ns >= start &&
-					 f->visit[i].start_ns < end;
-			rc = reel_array_reach(counts, &room, *n,
+			for (uint32_t i = 0; i < n; i++)
+				found += visit[i].process_id == process &&
+					 visit[i].start_ns >= start &&
+					 visit[i].start_ns < end;
+			if (!found)
+				continue;
+			rc = reel_array_reach(counts, &room, *counts_n,
 					      sizeof(**counts), f->err);
 			if (!rc)
-				(*counts)[(*n)++] = found;
+				(*counts)[(*counts_n)++] = found;
 		}
 	if (reel_view_close(&v))
 		rc = -1;
-	if (*n)
-		qsort(*counts, *n, sizeof(**counts), by_count);
+	if (*counts_n)
+		qsort(*counts, *counts_n, sizeof(**counts), by_count);
 	return rc;
 }
 
@@ -179,7 +181,7 @@ static int fit_batch(struct fit *f)
 	if (!steps)
 		return fit_reason(f, "pipeline.batch", 0,
 				  "no steps were marked");
-	rc = files_of_batches(f, &counts, &n);
+	rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
 	if (!rc && n && w->dataset.samples_per_file == 1)
 		batch = counts[n / 2];
 	free(counts);

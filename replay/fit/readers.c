@@ -175,7 +175,9 @@ static int bytes_ahead(struct fit *f, int64_t of_step, struct ahead *a)
 			int64_t bytes = reel_view_exact(&v, "bytes");
 
 			if (bytes >= 0) {
-				read += bytes;
+				if (!fit_evaluates(f,
+						   reel_view_exact(&v, "ns")))
+					read += bytes;
 				continue;
 			}
 			rc = reel_array_reach(&a->bytes, &a->room, a->n,

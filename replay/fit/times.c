@@ -70,7 +70,8 @@ static int read_takes(struct fit *f, int64_t **value, uint32_t *n)
 			int64_t ns = reel_view_int(&v, "take_ns");
 
 			if (ns < 0) {
-				ready++;
+				ready += !fit_evaluates(
+					f, reel_view_exact(&v, "ns"));
 				continue;
 			}
 			if (ready-- <= 0)

@@ -3,8 +3,10 @@
 
     python3 fit_jobs.py make|train CASE DIR [--samples N] [--epochs E]
 
-CASE is npz, members (npz of which one member of three is read), h5py, webdataset or keras. "make" writes the data set DIR, "train"
-reads it in batches of 8 and computes some 10 ms for each.
+CASE is npz, members (npz of which one member of three is read), evaluated (npz of
+which a fifth is read in an evaluation after each epoch), h5py, webdataset or keras.
+"make" writes the data set DIR, "train" reads it in batches of 8 and computes some 10
+ms for each.
 """
 import argparse
 import os
@@ -40,6 +42,16 @@ def make_members(folder, samples):
             name: rng.integers(0, 256, n, dtype=np.uint8)
             for name, n in (("mask", size // 2), ("image", size),
                             ("weights", 3 * size))})
+
+
+def make_evaluated(folder, samples):
+    import numpy as np
+
+    for part, n in (("train", samples * 4 // 5), ("valid", samples // 5)):
+        os.makedirs(os.path.join(folder, part))
+        for i in range(n):
+            np.savez(os.path.join(folder, part, "s%05d.npz" % i),
+                     x=np.zeros(40000, dtype=np.uint8))
 
 
 def make_h5py(folder, samples):
@@ -80,8 +92,8 @@ def make_keras(folder, samples):
                 out.write(rng.randbytes(size[j]))
 
 
-def loop(loader, epochs):
-    """The training loop of the three jobs of PyTorch."""
+def loop(loader, epochs, evaluation=()):
+    """The training loop of the jobs of PyTorch."""
     import torch
     from torch import nn
 
@@ -95,6 +107,9 @@ def loop(loader, epochs):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+        with torch.no_grad():
+            for batch in evaluation:
+                model(batch)
 
 
 def tensor_of(data):
@@ -105,9 +120,10 @@ def tensor_of(data):
                             dtype=torch.uint8).float() / 255
 
 
-def train_npz(folder, epochs, member="x"):
+def archives(folder, member="x"):
+    """A data set of PyTorch: the array @member of each archive of @folder."""
     import numpy as np
-    from torch.utils.data import DataLoader, Dataset
+    from torch.utils.data import Dataset
 
     class Files(Dataset):
         def __init__(self):
@@ -120,8 +136,23 @@ def train_npz(folder, epochs, member="x"):
             with np.load(os.path.join(folder, self.names[i])) as f:
                 return tensor_of(f[member].tobytes())
 
-    loop(DataLoader(Files(), batch_size=BATCH, shuffle=True, num_workers=2),
-         epochs)
+    return Files()
+
+
+def train_npz(folder, epochs, member="x"):
+    from torch.utils.data import DataLoader
+
+    loop(DataLoader(archives(folder, member), batch_size=BATCH, shuffle=True,
+                    num_workers=2), epochs)
+
+
+def train_evaluated(folder, epochs):
+    from torch.utils.data import DataLoader
+
+    train, valid = (archives(os.path.join(folder, part))
+                    for part in ("train", "valid"))
+    loop(DataLoader(train, batch_size=BATCH, shuffle=True, num_workers=2),
+         epochs, DataLoader(valid, batch_size=2 * BATCH, num_workers=1))
 
 
 def train_members(folder, epochs):
@@ -188,7 +219,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("make", "train"))
     parser.add_argument("case",
-                        choices=("npz", "members", "h5py", "webdataset", "keras"))
+                        choices=("npz", "members", "evaluated", "h5py",
+                                 "webdataset", "keras"))
     parser.add_argument("dir")
     parser.add_argument("--samples", type=int, default=1600)
     parser.add_argument("--epochs", type=int, default=EPOCHS)

@@ -60,6 +60,8 @@ common='dataset.files=160 dataset.samples_per_file=1'
 loader='epochs=2 pipeline.batch=8 pipeline.readers=2 pipeline.unit="process"
 	pipeline.prefetch=2'
 fits npz 'torch numpy' dataset.format='"npz"' $common $loader pipeline.order='"shuffle"'
+fits evaluated 'torch numpy' dataset.files=128 dataset.folders=0 $loader pipeline.order='"shuffle"' \
+	evaluation.files=32 evaluation.samples_per_file=1 evaluation.every_epochs=1 evaluation.batch=16
 # The last read of the member reaches into the next one; the benchmark's ends with the
 # file: one of some ten reads has another size.
 ks=0.12 fits members 'torch numpy' dataset.format='"npz"' dataset.labels=false $common $loader
