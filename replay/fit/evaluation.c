@@ -183,6 +183,8 @@ static int fit_evaluation_step(struct fit *f)
 		"AND f.closed) WHERE ns >= 0",
 		&value, &n);
 
+	if (!rc && f->w->compute.on == WORKLOAD_PROCESSOR)
+		fit_work(f, value, n);
 	if (!rc && n)
 		rc = quantiles_of(&f->w->evaluation.step_ns, value, n,
 				  FIT_QUANTILES, f->err);

@@ -49,6 +49,11 @@ struct fit {
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	int64_t steps_of_epoch;
 	int64_t first_rank; /* whose steps are looked at */
+	/* Of the job's work, the share that was processor time and not a wait for a
+	 * processor; 1 where the machine was not busy, or where it is not known. */
+	double share;
+	bool busy;	    /* with other programs */
+	double job_percent; /* processor time of that which it could have; < 0 */
 	bool partial;	    /* archives of which some members are not read */
 };
 
@@ -78,6 +83,12 @@ bool fit_one_sample(int format);
 int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 			 uint32_t **counts, uint32_t *counts_n);
 
+/* Leave of the times @value those of a processor. enum workload_work. */
+int fit_work(const struct fit *f, int64_t *value, uint32_t n);
+
+/* A part of a sentence on times of a busy machine; "" where it was not. */
+const char *fit_busy_words(const struct fit *f);
+
 /* Part the files and visits of evaluations from those of the training. 0 or -1. */
 int fit_part_evaluations(struct fit *f);
 
@@ -88,8 +99,9 @@ int fit_file_keys(struct fit *f);
 int fit_evaluation(struct fit *f);
 int fit_steps(struct fit *f);
 int fit_samples(struct fit *f);
-int fit_chain(struct fit *f);	/* of fit_samples() */
-int fit_members(struct fit *f); /* of fit_samples() */
+int fit_chain(struct fit *f);	  /* of fit_samples() */
+int fit_members(struct fit *f);	  /* of fit_samples() */
+int fit_processor(struct fit *f); /* of fit_pipeline() */
 int fit_compression(struct fit *f);
 int fit_pipeline(struct fit *f);
 int fit_readers(struct fit *f);

@@ -219,17 +219,18 @@ static int fit_preprocess(struct fit *f)
 
 	for (uint32_t i = 0; i < n; i++)
 		value[i] = value[i] > 0 ? value[i] / batch : 0;
-	if (!rc && n)
+	if (!rc && n) {
+		f->w->preprocess.on = fit_work(f, value, n);
 		rc = quantiles_of(&f->w->preprocess.sample_ns, value, n,
 				  FIT_QUANTILES, f->err);
+	}
 	free(value);
 	if (rc)
 		return -1;
-	f->w->preprocess.on = n ? WORKLOAD_CPU : WORKLOAD_SLEEP;
-	return n ? fit_reason(f, "preprocess.sample_ns", 0.7,
+	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
 			      "time of %u batches in their workers without "
-			      "their calls",
-			      n)
+			      "their calls%s",
+			      n, fit_busy_words(f))
 		 : fit_reason(f, "preprocess.sample_ns", 0,
 			      "no worker marks its batches");
 }
@@ -239,6 +240,6 @@ int fit_pipeline(struct fit *f)
 	f->w->synchronise.kind =
 		f->ranks > 1 ? WORKLOAD_ALLREDUCE : WORKLOAD_ALONE;
 	return fit_order(f) || fit_batch(f) || fit_readers(f) ||
-	       fit_prefetch(f) || fit_open_files(f) || fit_preprocess(f) ||
-	       fit_times(f);
+	       fit_processor(f) || fit_prefetch(f) || fit_open_files(f) ||
+	       fit_preprocess(f) || fit_times(f);
 }
