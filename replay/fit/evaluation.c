@@ -137,7 +137,7 @@ static int fit_evaluation_samples(struct fit *f)
 static int fit_evaluation_batch(struct fit *f)
 {
 	struct workload_evaluation *to = &f->w->evaluation;
-	int64_t samples = to->files * to->samples_per_file, fetches;
+	int64_t samples = to->files * to->samples_per_file, fetches, batches;
 	uint32_t *counts = NULL, n = 0;
 	int rc = fit_files_of_batches(f, f->visits, f->evaluation_visits,
 				      &counts, &n);
@@ -156,16 +156,21 @@ static int fit_evaluation_batch(struct fit *f)
 		    "SELECT count(*) FROM v_span f JOIN v_span e ON "
 		    "e.process_id = f.process_id AND e.name = 'eval' AND "
 		    "f.start_ns >= e.start_ns AND f.start_ns < e.start_ns + "
-		    "e.dur_ns WHERE f.name = 'fetch' AND f.detail IS NOT NULL",
+		    "e.dur_ns WHERE f.name = 'fetch'",
 		    0, &fetches))
 		return -1;
 	fetches /= f->evaluation.n;
-	if (fetches < 1)
+	if (fetches < 2)
 		return fit_reason(f, "evaluation.batch", 0,
 				  "no batch of an evaluation was marked");
-	to->batch = (samples + fetches - 1) / fetches;
-	return fit_reason(f, "evaluation.batch", 0.7,
-			  "%lld samples in %lld batches of an evaluation",
+	/* The last fetch finds the end; Keras fetches twice to see it. */
+	to->batch = f->w->pipeline.batch;
+	batches = (samples + to->batch - 1) / to->batch;
+	if (batches < fetches - 2 || batches >= fetches)
+		to->batch = (samples + fetches - 2) / (fetches - 1);
+	return fit_reason(f, "evaluation.batch", 0.6,
+			  "%lld samples in %lld fetches of an evaluation, of "
+			  "which the last one finds the end",
 			  (long long)samples, (long long)fetches);
 }
 
