@@ -49,6 +49,7 @@ struct fit {
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	int64_t steps_of_epoch;
 	int64_t first_rank; /* whose steps are looked at */
+	uint32_t records;   /* reads that are a sample each; 0: not seen */
 	/* Of the job's work, the share that was processor time and not a wait for a
 	 * processor; 1 where the machine was not busy, or where it is not known. */
 	double share;
@@ -83,6 +84,10 @@ bool fit_one_sample(int format);
 int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 			 uint32_t **counts, uint32_t *counts_n);
 
+/* Kendall's tau of the places of the reads of a process that are as large as the mean
+ * at least; *@n of them, 0 where it is not seen. 0 or -1. */
+int fit_order_of_records(struct fit *f, double *tau, uint32_t *n);
+
 /* Leave of the times @value those of a processor. enum workload_work. */
 int fit_work(const struct fit *f, int64_t *value, uint32_t n);
 
@@ -100,6 +105,7 @@ int fit_evaluation(struct fit *f);
 int fit_steps(struct fit *f);
 int fit_samples(struct fit *f);
 int fit_chain(struct fit *f);	  /* of fit_samples() */
+int fit_records(struct fit *f);	  /* of fit_samples() */
 int fit_members(struct fit *f);	  /* of fit_samples() */
 int fit_processor(struct fit *f); /* of fit_pipeline() */
 int fit_compression(struct fit *f);

@@ -4,8 +4,9 @@
     python3 fit_jobs.py make|train CASE DIR [--samples N] [--epochs E]
 
 CASE is npz, members (npz of which one member of three is read), evaluated (npz of
-which a fifth is read in an evaluation after each epoch), h5py, webdataset or keras.
-"make" writes the data set DIR, "train" reads it in batches of 8 and computes some 10
+which a fifth is read in an evaluation after each epoch), records (of 4,096 bytes in
+one file without a format, at random places), rows (a CSV file is a sample), lines
+(text files, one after another), h5py, webdataset or keras. "make" writes the data set DIR, "train" reads it in batches of 8 and computes some 10
 ms for each.
 """
 import argparse
@@ -52,6 +53,24 @@ def make_evaluated(folder, samples):
         for i in range(n):
             np.savez(os.path.join(folder, part, "s%05d.npz" % i),
                      x=np.zeros(40000, dtype=np.uint8))
+
+
+def make_records(folder, samples):
+    with open(os.path.join(folder, "data.bin"), "wb") as out:
+        out.write(os.urandom(4096 * samples))
+
+
+def make_rows(folder, samples):
+    for i, size in enumerate(sizes(samples)):
+        with open(os.path.join(folder, "s%05d.csv" % i), "w") as out:
+            out.write("0.25,0.50\n" * (size // 10))
+
+
+def make_lines(folder, samples):
+    for i, size in enumerate(sizes(SHARDS)):
+        with open(os.path.join(folder, "s%05d.txt" % i), "w") as out:
+            for j in range(samples // SHARDS):
+                out.write("x" * (size // 25) + "\n")
 
 
 def make_h5py(folder, samples):
@@ -159,6 +178,61 @@ def train_members(folder, epochs):
     train_npz(folder, epochs, "image")
 
 
+def train_records(folder, epochs):
+    from torch.utils.data import DataLoader, Dataset
+
+    class Records(Dataset):
+        fd = None
+
+        def __len__(self):
+            return os.path.getsize(os.path.join(folder, "data.bin")) // 4096
+
+        def __getitem__(self, i):
+            if self.fd is None:
+                self.fd = os.open(os.path.join(folder, "data.bin"), os.O_RDONLY)
+            return tensor_of(os.pread(self.fd, 4096, i * 4096))
+
+    loop(DataLoader(Records(), batch_size=BATCH, shuffle=True, num_workers=2),
+         epochs)
+
+
+def train_rows(folder, epochs):
+    from torch.utils.data import DataLoader, Dataset
+
+    class Tables(Dataset):
+        def __init__(self):
+            self.names = sorted(os.listdir(folder))
+
+        def __len__(self):
+            return len(self.names)
+
+        def __getitem__(self, i):
+            fd = os.open(os.path.join(folder, self.names[i]), os.O_RDONLY)
+            data = os.read(fd, 262144)  # as pandas reads
+            for _ in range(2):
+                os.read(fd, 262144)
+            os.close(fd)
+            return tensor_of(data)
+
+    loop(DataLoader(Tables(), batch_size=BATCH, shuffle=True, num_workers=2),
+         epochs)
+
+
+def train_lines(folder, epochs):
+    from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+    class Lines(IterableDataset):
+        def __iter__(self):
+            names = sorted(os.listdir(folder))
+            worker = get_worker_info()
+            for name in names[worker.id::worker.num_workers]:
+                with open(os.path.join(folder, name)) as lines:
+                    for line in lines:
+                        yield tensor_of(line.encode().ljust(4096))
+
+    loop(DataLoader(Lines(), batch_size=BATCH, num_workers=2), epochs)
+
+
 def train_h5py(folder, epochs):
     import h5py
     from torch.utils.data import DataLoader, Dataset
@@ -219,8 +293,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("make", "train"))
     parser.add_argument("case",
-                        choices=("npz", "members", "evaluated", "h5py",
-                                 "webdataset", "keras"))
+                        choices=("npz", "members", "evaluated", "records",
+                                 "rows", "lines", "h5py", "webdataset",
+                                 "keras"))
     parser.add_argument("dir")
     parser.add_argument("--samples", type=int, default=1600)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
