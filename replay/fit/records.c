@@ -177,8 +177,8 @@ int fit_records(struct fit *f)
 
 /* --- order ---------------------------------------------------------------- */
 
-/* Pairs of the @n reads, in one file or several: those in the order of their places
- * less the others. */
+/* Pairs of the @n reads within one file: those in the order of their places less the
+ * others. The order of the files is another matter. */
 static int64_t ordered_pairs(const struct read *r, uint32_t n, int64_t *all)
 {
 	int64_t up = 0;
@@ -187,11 +187,9 @@ static int64_t ordered_pairs(const struct read *r, uint32_t n, int64_t *all)
 		n = TAU_READS_MOST;
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = i + 1; j < n; j++) {
-			bool less = r[i].file != r[j].file
-					    ? r[i].file < r[j].file
-					    : r[i].offset < r[j].offset;
-
-			up += less ? 1 : -1;
+			if (r[i].file != r[j].file)
+				continue;
+			up += r[i].offset < r[j].offset ? 1 : -1;
 			++*all;
 		}
 	return up;
