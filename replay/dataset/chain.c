@@ -9,6 +9,8 @@
  * A sample has its share of the bytes: the chain goes on until as many bytes were
  * read as the samples so far have. A read that would leave the file is moved: modulo
  * the file's size, and cut at its end.
+ *
+ * A chain without a seek is a stream: it asks for more at the end of its file alone.
  */
 #include <stdlib.h>
 
@@ -34,10 +36,19 @@ struct chain {
 	uint64_t due;	 /* of them, for the samples so far */
 	uint32_t state;	 /* of the next read */
 	bool begun;	 /* a read was made */
+	bool stream;
 	uint8_t *buf;
 	size_t room;
 	void *own; /* the memory, where it is not that of the reader */
 };
+
+bool chain_is_stream(const struct workload_access *a)
+{
+	for (uint32_t i = 0; i < a->chain_n; i++)
+		if (a->chain[i].stride)
+			return false;
+	return a->chain_n > 0;
+}
 
 static int chain_close(void *state, struct reel_error *err)
 {
@@ -96,6 +107,7 @@ static int chain_open(void **state, const struct dataset *d, uint64_t file,
 	c->fd = -1;
 	c->first = file * d->samples_per_file;
 	c->next = UINT64_MAX;
+	c->stream = chain_is_stream(io->access);
 	c->size = dataset_file_bytes(d, file);
 	if (!dataset_path(d, file, &path, err)) {
 		c->fd = io_open(io, reel_buf_text(&path), true, err);
@@ -189,6 +201,37 @@ static int read_state(struct chain *c, struct reel_error *err)
 	return 0;
 }
 
+/* All states of no bytes that follow each other, at the end of a stream. */
+static int read_end(struct chain *c, struct reel_error *err)
+{
+	const struct workload_access *a = c->io->access;
+	uint32_t state = 0;
+
+	while (state < a->chain_n && a->chain[state].bytes)
+		state++;
+	if (state == a->chain_n)
+		return 0;
+	/* As often as the chain has states: it may never leave them. */
+	for (uint32_t i = 0; i < a->chain_n && !a->chain[state].bytes; i++) {
+		if (io_pread(c->io, c->fd, c->buf, 1, c->size, err) < 0)
+			return -1;
+		state = next_state(c, state);
+	}
+	return 0;
+}
+
+/* Read until all that is due is read. */
+static int read_stream(struct chain *c, struct reel_error *err)
+{
+	while (c->read < c->due) {
+		if (!c->io->access->chain[c->state].bytes)
+			c->state = 0;
+		if (read_state(c, err))
+			return -1;
+	}
+	return c->at == c->size ? read_end(c, err) : 0;
+}
+
 static int chain_read(void *state, uint64_t sample, struct format_sample *out,
 		      struct reel_error *err)
 {
@@ -204,6 +247,8 @@ static int chain_read(void *state, uint64_t sample, struct format_sample *out,
 		return reel_fail(err, REEL_E_FORMAT,
 				 "a file of the data set is shorter than it "
 				 "was made: it is empty");
+	if (c->stream)
+		return read_stream(c, err);
 	/* A read of no bytes belongs to the one before it. */
 	while (c->read < c->due ||
 	       (c->begun && !c->io->access->chain[c->state].bytes))

@@ -3,10 +3,16 @@
 #ifndef REPLAY_DATASET_FORMATS_H
 #define REPLAY_DATASET_FORMATS_H
 
+#include <stdbool.h>
+
 #include "replay/dataset/format.h"
+
+struct workload_access;
 
 /* In place of a format's own reader: access.chain. */
 extern const struct format format_chain;
+/* Has the chain of @a no seek? It reads its files from the begin to the end. */
+bool chain_is_stream(const struct workload_access *a);
 
 extern const struct format format_csv;
 extern const struct format format_hdf5;

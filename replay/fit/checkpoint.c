@@ -11,6 +11,7 @@
 
 #include "replay/fit/internal.h"
 #include "replay/pipeline/checkpoint_layout.h"
+#include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
 #define NAME_MOST 256
@@ -384,7 +385,9 @@ static int fit_tensors(struct fit *f, const struct group *g, uint32_t i,
 static int fit_layout(struct fit *f, const struct group *g, uint32_t i,
 		      struct workload_checkpoint_file *file)
 {
+	int64_t *write = NULL;
 	char key[KEY_MOST];
+	uint32_t n = 0;
 
 	key_of(key, i, "layout");
 	if (g->tensorflow * 2 > g->files) {
@@ -404,11 +407,12 @@ static int fit_layout(struct fit *f, const struct group *g, uint32_t i,
 				  (long long)g->torch, (long long)g->files) ||
 		       fit_tensors(f, g, i, file);
 	}
-	file->write_bytes.value = reel_alloc(1, sizeof(int64_t), f->err);
-	if (!file->write_bytes.value)
+	if (read_writes(f, g, &write, &n) ||
+	    quantiles_of(&file->write_bytes, write, n, FIT_QUANTILES, f->err)) {
+		free(write);
 		return -1;
-	file->write_bytes.n = 1;
-	file->write_bytes.value[0] = g->bytes / g->writes;
+	}
+	free(write);
 	return fit_reason(f, key, 0.6,
 			  "neither torch.save() nor TensorFlow; %lld writes of "
 			  "%lld files",

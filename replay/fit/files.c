@@ -148,8 +148,13 @@ int fit_files(struct fit *f)
 			if (format_by_name(reel_view_text(&v, "path")) ==
 			    d->format)
 				rc = add_file(f, &v, &room);
-	if (reel_view_close(&v) || rc)
-		return -1;
+	return reel_view_close(&v) || rc ? -1 : 0;
+}
+
+int fit_file_keys(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
 	d->files = f->files;
 	d->folders = count_folders(f);
 	return fit_reason(f, "dataset.format", d->format ? 0.95 : 0.5,
@@ -168,7 +173,7 @@ int fit_files(struct fit *f)
 
 /* --- samples -------------------------------------------------------------- */
 
-static bool is_one_sample(int format)
+bool fit_one_sample(int format)
 {
 	return format == WORKLOAD_NPZ || format == WORKLOAD_NPY ||
 	       format == WORKLOAD_JPEG || format == WORKLOAD_PNG ||
@@ -216,27 +221,71 @@ static int inspect_files(struct fit *f, const struct format *format,
 	return rc;
 }
 
-/* One sample a file: its payload is the file without the format's own bytes. */
+/* @samples of a file share its payload: the file without the format's own bytes. The
+ * first of them has the bytes that are left over, so that files get their size. */
 static int sizes_of_files(struct fit *f, const struct format *format,
 			  int64_t samples)
 {
-	int64_t *value = reel_alloc(f->files, sizeof(*value), f->err);
+	bool all = samples == 1 || f->files <= SERIES_MOST / samples;
+	int64_t each = all ? samples : 1;
+	int64_t *value =
+		reel_alloc((size_t)(f->files * each), sizeof(*value), f->err);
 	int rc;
 
 	if (!value)
 		return -1;
-	for (uint32_t i = 0; i < f->files; i++) {
-		uint64_t size = (uint64_t)f->file[i].size;
+	for (int64_t i = 0; i < f->files * each; i++) {
+		uint64_t size = (uint64_t)f->file[i / each].size;
+		int64_t payload =
+			(int64_t)(format && format->payload
+					  ? format->payload(size,
+							    (uint64_t)samples)
+					  : size);
 
-		value[i] = (int64_t)(format && format->payload
-					     ? format->payload(
-						       size, (uint64_t)samples)
-					     : size) /
-			   samples;
+		value[i] = payload / samples;
+		if (all && i % each == 0)
+			value[i] += payload % samples;
 	}
-	rc = fit_sizes(f, value, f->files, samples == 1);
+	rc = fit_sizes(f, value, (uint32_t)(f->files * each), all);
 	free(value);
 	return rc;
+}
+
+/* Does each batch read files of its own, as one of a job does whose sample is a file?
+ * CSV files that are read in part hold several. */
+static int are_samples(struct fit *f, bool *out)
+{
+	double read = 0, size = 0;
+	uint32_t *counts, n;
+	int rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
+
+	free(counts);
+	for (uint32_t i = 0; i < f->visits; i++) {
+		read += (double)f->visit[i].bytes;
+		size += (double)f->file[f->visit[i].file].size;
+	}
+	*out = n && 10 * (int64_t)n >= 9 * f->steps &&
+	       f->visits < 2 * f->files * f->epochs &&
+	       (f->w->dataset.format == WORKLOAD_RAW ||
+		(read >= 0.9 * size && read <= 1.1 * size));
+	return rc;
+}
+
+/* One sample a file, which holds nothing else. */
+static int sample_a_file(struct fit *f, const struct format *format)
+{
+	/* Fewer files than steps: a sample is a part of one. */
+	bool parts = f->files < f->steps_of_epoch;
+
+	return sizes_of_files(f, format, 1) ||
+	       fit_reason(f, "dataset.samples_per_file", parts ? 0.1 : 0.9,
+			  parts ? "files of this format hold one sample as a "
+				  "rule, but the steps of an epoch are more "
+				  "than the files"
+				: "files of this format hold one sample as a "
+				  "rule") ||
+	       fit_reason(f, "dataset.sample_bytes", parts ? 0.1 : 0.95,
+			  "sizes of the files without the format's own bytes");
 }
 
 static int samples_of_files(struct fit *f)
@@ -245,19 +294,28 @@ static int samples_of_files(struct fit *f)
 	const struct format *format = format_of(d->format);
 	uint64_t samples = 0;
 
-	if (is_one_sample(d->format)) {
+	if (fit_one_sample(d->format)) {
 		d->samples_per_file = 1;
 		if (fit_members(f))
 			return -1;
 		if (f->partial)
 			return 0;
-		return sizes_of_files(f, format, 1) ||
-		       fit_reason(f, "dataset.samples_per_file", 0.9,
-				  "files of this format hold one sample as a "
-				  "rule") ||
-		       fit_reason(f, "dataset.sample_bytes", 0.95,
-				  "sizes of the files without the format's own "
-				  "bytes");
+		return sample_a_file(f, format);
+	}
+	if (d->format == WORKLOAD_RAW || d->format == WORKLOAD_CSV) {
+		bool whole;
+
+		if (are_samples(f, &whole))
+			return -1;
+		if (whole) {
+			d->samples_per_file = 1;
+			return sizes_of_files(f, NULL, 1) ||
+			       fit_reason(
+				       f, "dataset.samples_per_file", 0.9,
+				       "each batch reads files of its own") ||
+			       fit_reason(f, "dataset.sample_bytes", 0.95,
+					  "sizes of the files");
+		}
 	}
 	if (format && format->inspect && inspect_files(f, format, &samples))
 		return -1;
@@ -271,6 +329,10 @@ static int samples_of_files(struct fit *f)
 		       fit_reason(f, "dataset.sample_bytes", 0.95,
 				  "sizes of the samples in the files");
 	}
+	if (d->format == WORKLOAD_RAW && fit_records(f))
+		return -1;
+	if (f->records)
+		return 0;
 	/* The files are not here: a sample is a step's share of what was read. */
 	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
 	if (d->samples_per_file < 1)
@@ -283,9 +345,35 @@ static int samples_of_files(struct fit *f)
 			  "sizes of the files by samples_per_file");
 }
 
+/* Pages of mapped files: only the benchmark of safetensors maps its files. */
+static int fit_mapped(struct fit *f)
+{
+	int64_t mapped, all;
+
+	if (f->w->dataset.format == WORKLOAD_SAFETENSORS)
+		return 0;
+	if (fit_ask(f,
+		    "SELECT sum(bytes) FROM v_event WHERE class = 'data' AND "
+		    "call = 'map_read'",
+		    0, &mapped) ||
+	    fit_ask(f,
+		    "SELECT sum(bytes) FROM v_event WHERE class = 'data' AND "
+		    "call_group = 'read'",
+		    0, &all))
+		return -1;
+	if (mapped * 10 <= all)
+		return 0;
+	return fit_reason(f, "access.api", 0.1,
+			  "%.0f %% of the bytes were pages of mapped files, in "
+			  "places that are not seen; the benchmark reads whole "
+			  "samples by calls",
+			  100.0 * (double)mapped / (double)all);
+}
+
 int fit_samples(struct fit *f)
 {
-	if (samples_of_files(f) || fit_chain(f))
+	if (samples_of_files(f) || fit_mapped(f) ||
+	    (!f->records && fit_chain(f)))
 		return -1;
 	/* A chain has all reads of a file in it. */
 	if (f->w->access.chain_n) {

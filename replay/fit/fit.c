@@ -62,10 +62,12 @@ static int fit_name(struct fit *f)
 
 static void fit_fini(struct fit *f)
 {
-	for (uint32_t i = 0; i < f->files; i++)
+	for (uint32_t i = 0; i < f->files + f->evaluated; i++)
 		free(f->file[i].path);
 	free(f->file);
 	free(f->visit);
+	free(f->evaluation.start_ns);
+	free(f->evaluation.end_ns);
 }
 
 int workload_fit(struct workload *w, struct reel_store *st,
@@ -73,8 +75,10 @@ int workload_fit(struct workload *w, struct reel_store *st,
 {
 	struct fit f = {.st = st, .w = w, .err = err};
 	int rc = fit_name(&f) || fit_files(&f) || fit_visits(&f) ||
+		 fit_part_evaluations(&f) || fit_file_keys(&f) ||
 		 fit_steps(&f) || fit_samples(&f) || fit_compression(&f) ||
-		 fit_pipeline(&f) || fit_compute(&f) || fit_checkpoints(&f);
+		 fit_pipeline(&f) || fit_compute(&f) || fit_evaluation(&f) ||
+		 fit_checkpoints(&f);
 
 	fit_fini(&f);
 	return rc ? -1 : 0;

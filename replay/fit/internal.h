@@ -27,17 +27,34 @@ struct fit_visit {
 	uint32_t epoch;
 };
 
+/* The evaluations of the first rank, in the order of their starts. */
+struct fit_evaluations {
+	int64_t *start_ns, *end_ns;
+	uint32_t n;
+};
+
 struct fit {
 	struct reel_store *st;
 	struct workload *w;
 	struct reel_error *err;
-	struct fit_file *file; /* of the format that was read most */
-	uint32_t files;
-	struct fit_visit *visit; /* in the order of their starts */
-	uint32_t visits;
+	/* Of the format that was read most: those of the training, and behind them
+	 * those that evaluations alone read. */
+	struct fit_file *file;
+	uint32_t files, evaluated;
+	/* In the order of their starts: those of the training, and behind them those
+	 * of evaluations. */
+	struct fit_visit *visit;
+	uint32_t visits, evaluation_visits;
+	struct fit_evaluations evaluation;
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	int64_t steps_of_epoch;
 	int64_t first_rank; /* whose steps are looked at */
+	uint32_t records;   /* reads that are a sample each; 0: not seen */
+	/* Of the job's work, the share that was processor time and not a wait for a
+	 * processor; 1 where the machine was not busy, or where it is not known. */
+	double share;
+	bool busy;	    /* with other programs */
+	double job_percent; /* processor time of that which it could have; < 0 */
 	bool partial;	    /* archives of which some members are not read */
 };
 
@@ -56,13 +73,41 @@ int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n);
  * and where they are @all and not too many the series itself. 0 or -1. */
 int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all);
 
+/* Does the first rank evaluate at @ns? */
+bool fit_evaluates(const struct fit *f, int64_t ns);
+
+/* Do files of @format hold one sample as a rule? */
+bool fit_one_sample(int format);
+
+/* Visits that begin in each batch of a worker, of the @n from @first on: the counts
+ * that are not 0, sorted, for free() after a failure, too. 0 or -1. */
+int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
+			 uint32_t **counts, uint32_t *counts_n);
+
+/* Kendall's tau of the places of the reads of a process that are as large as the mean
+ * at least; *@n of them, 0 where it is not seen. 0 or -1. */
+int fit_order_of_records(struct fit *f, double *tau, uint32_t *n);
+
+/* Leave of the times @value those of a processor. enum workload_work. */
+int fit_work(const struct fit *f, int64_t *value, uint32_t n);
+
+/* A part of a sentence on times of a busy machine; "" where it was not. */
+const char *fit_busy_words(const struct fit *f);
+
+/* Part the files and visits of evaluations from those of the training. 0 or -1. */
+int fit_part_evaluations(struct fit *f);
+
 /* Each fills its keys of f->w. 0, or -1 with f->err. */
 int fit_files(struct fit *f);
 int fit_visits(struct fit *f);
+int fit_file_keys(struct fit *f);
+int fit_evaluation(struct fit *f);
 int fit_steps(struct fit *f);
 int fit_samples(struct fit *f);
-int fit_chain(struct fit *f);	/* of fit_samples() */
-int fit_members(struct fit *f); /* of fit_samples() */
+int fit_chain(struct fit *f);	  /* of fit_samples() */
+int fit_records(struct fit *f);	  /* of fit_samples() */
+int fit_members(struct fit *f);	  /* of fit_samples() */
+int fit_processor(struct fit *f); /* of fit_pipeline() */
 int fit_compression(struct fit *f);
 int fit_pipeline(struct fit *f);
 int fit_readers(struct fit *f);

@@ -9,6 +9,7 @@
 #include "lib/store/store.h"
 #include "lib/store/view.h"
 
+#include "replay/dataset/format.h"
 #include "replay/fit/internal.h"
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
@@ -96,19 +97,38 @@ static double same_places(const struct fit_visit *a, const struct fit_visit *b,
 	return n ? (double)same / n : 0;
 }
 
+static int put_order(struct fit *f, double tau, const char *of)
+{
+	f->w->pipeline.order =
+		tau > 0.8 ? WORKLOAD_SEQUENTIAL : WORKLOAD_SHUFFLE;
+	return fit_reason(
+		f, "pipeline.order", tau > 0.8 || tau < 0.4 ? 0.9 : 0.5,
+		"Kendall's tau of the order of the %s is %.2f", of, tau);
+}
+
 static int fit_order(struct fit *f)
 {
 	struct workload_pipeline *p = &f->w->pipeline;
-	uint32_t each = f->visits / (uint32_t)f->epochs;
+	const struct format *format = format_of(f->w->dataset.format);
+	uint32_t each = f->visits / (uint32_t)f->epochs, reads;
 	double tau, same;
 
+	/* Samples in any order: the files do not show it. */
+	if (format && format->any_order && f->w->dataset.samples_per_file > 1 &&
+	    !f->w->access.chain_n) {
+		if (fit_order_of_records(f, &tau, &reads))
+			return -1;
+		if (reads)
+			return put_order(f, tau, "reads in the files") ||
+			       fit_reason(f, "pipeline.reshuffle", 0.3,
+					  "not compared: the places of the "
+					  "reads of two epochs");
+	}
 	if (f->files < 4 || each < 4)
 		return fit_reason(f, "pipeline.order", 0.2,
 				  "too few files to see an order");
 	tau = tau_of(f->visit, each);
-	p->order = tau > 0.8 ? WORKLOAD_SEQUENTIAL : WORKLOAD_SHUFFLE;
-	if (fit_reason(f, "pipeline.order", tau > 0.8 || tau < 0.4 ? 0.9 : 0.5,
-		       "Kendall's tau of the order of the files is %.2f", tau))
+	if (put_order(f, tau, "files"))
 		return -1;
 	if (f->epochs < 2)
 		return fit_reason(f, "pipeline.reshuffle", 0,
@@ -130,16 +150,16 @@ static int by_count(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Files that each batch of a worker reads: between the begin and the end of its
- * span. Gives the counts, sorted; *@n of them. */
-static int files_of_batches(struct fit *f, uint32_t **counts, uint32_t *n)
+int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
+			 uint32_t **counts, uint32_t *counts_n)
 {
+	const struct fit_visit *visit = f->visit + first;
 	struct reel_view v;
 	uint32_t room = 0;
 	int rc = 0;
 
 	*counts = NULL;
-	*n = 0;
+	*counts_n = 0;
 	if (!reel_view_open(&v, f->st,
 			    "SELECT process_id, start_ns, dur_ns FROM v_span "
 			    "WHERE name = 'preprocess' AND closed",
@@ -151,27 +171,58 @@ static int files_of_batches(struct fit *f, uint32_t **counts, uint32_t *n)
 			uint32_t found = 0;
 
 			/* Visits are few beside what reading them costs. */
-			for (uint32_t i = 0; i < f->visits; i++)
-				found += f->visit[i].process_id == process &&
-					 f->visit[i].start_ns >= start &&
-					 f->visit[i].start_ns < end;
-			rc = reel_array_reach(counts, &room, *n,
+			for (uint32_t i = 0; i < n; i++)
+				found += visit[i].process_id == process &&
+					 visit[i].start_ns >= start &&
+					 visit[i].start_ns < end;
+			if (!found)
+				continue;
+			rc = reel_array_reach(counts, &room, *counts_n,
 					      sizeof(**counts), f->err);
 			if (!rc)
-				(*counts)[(*n)++] = found;
+				(*counts)[(*counts_n)++] = found;
 		}
 	if (reel_view_close(&v))
 		rc = -1;
-	if (*n)
-		qsort(*counts, *n, sizeof(**counts), by_count);
+	if (*counts_n)
+		qsort(*counts, *counts_n, sizeof(**counts), by_count);
 	return rc;
+}
+
+/* An epoch may end before all samples were read: the last batch is dropped, or the
+ * job counts its steps. */
+static int fit_steps_of_epoch(struct fit *f, int64_t samples, int64_t steps)
+{
+	struct workload *w = f->w;
+	int64_t ranks = f->ranks ? f->ranks : 1, batch = w->pipeline.batch;
+	int64_t left = samples - steps * batch;
+
+	w->pipeline.drop_last = left > 0 && left < ranks * batch;
+	if (left >= ranks * batch) {
+		w->steps_per_epoch = f->steps_of_epoch;
+		return fit_reason(f, "steps_per_epoch", 0.8,
+				  "the steps of an epoch read %lld of %lld "
+				  "samples",
+				  (long long)(steps * batch),
+				  (long long)samples);
+	}
+	if (-left < ranks * batch || samples < steps)
+		return 0;
+	return fit_reason(
+		f, "steps_per_epoch", 0,
+		"an epoch of the job had %lld steps, the data set "
+		"has samples for %lld: samples were read more than "
+		"once",
+		(long long)f->steps_of_epoch,
+		(long long)((samples + ranks * batch - 1) / (ranks * batch)));
 }
 
 static int fit_batch(struct fit *f)
 {
 	struct workload *w = f->w;
 	int64_t samples = w->dataset.files * w->dataset.samples_per_file;
-	int64_t steps = f->steps_of_epoch * (f->ranks ? f->ranks : 1);
+	int64_t ranks = f->ranks ? f->ranks : 1;
+	int64_t steps = f->steps_of_epoch * ranks;
 	uint32_t *counts = NULL, n;
 	int64_t batch = 0;
 	int rc;
@@ -179,21 +230,34 @@ static int fit_batch(struct fit *f)
 	if (!steps)
 		return fit_reason(f, "pipeline.batch", 0,
 				  "no steps were marked");
-	rc = files_of_batches(f, &counts, &n);
+	rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
 	if (!rc && n && w->dataset.samples_per_file == 1)
 		batch = counts[n / 2];
+	if (f->records)
+		batch = llround((double)f->records /
+				(double)(f->steps * ranks));
 	free(counts);
 	if (rc)
 		return -1;
 	w->pipeline.batch = batch ? batch : (samples + steps - 1) / steps;
-	/* The last batch is dropped where all steps together have fewer samples
-	 * than there are. */
-	w->pipeline.drop_last = samples > steps * w->pipeline.batch;
+	if (fit_steps_of_epoch(f, samples, steps))
+		return -1;
+	if (f->records)
+		return fit_reason(f, "pipeline.batch", 0.8,
+				  "%u reads of samples in %lld steps",
+				  f->records, (long long)(f->steps * ranks));
 	if (batch)
 		return fit_reason(f, "pipeline.batch", 0.95,
 				  "files that a worker read for each of %u "
 				  "batches",
 				  n);
+	if (samples < steps)
+		return fit_reason(
+			f, "pipeline.batch", 0,
+			"%lld samples in %lld steps of an epoch: the "
+			"steps read parts of them, and how many is not "
+			"seen",
+			(long long)samples, (long long)steps);
 	return fit_reason(f, "pipeline.batch", 0.7,
 			  "%lld samples in %lld steps of an epoch",
 			  (long long)samples, (long long)steps);
@@ -217,17 +281,18 @@ static int fit_preprocess(struct fit *f)
 
 	for (uint32_t i = 0; i < n; i++)
 		value[i] = value[i] > 0 ? value[i] / batch : 0;
-	if (!rc && n)
+	if (!rc && n) {
+		f->w->preprocess.on = fit_work(f, value, n);
 		rc = quantiles_of(&f->w->preprocess.sample_ns, value, n,
 				  FIT_QUANTILES, f->err);
+	}
 	free(value);
 	if (rc)
 		return -1;
-	f->w->preprocess.on = n ? WORKLOAD_CPU : WORKLOAD_SLEEP;
-	return n ? fit_reason(f, "preprocess.sample_ns", 0.7,
+	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
 			      "time of %u batches in their workers without "
-			      "their calls",
-			      n)
+			      "their calls%s",
+			      n, fit_busy_words(f))
 		 : fit_reason(f, "preprocess.sample_ns", 0,
 			      "no worker marks its batches");
 }
@@ -237,6 +302,6 @@ int fit_pipeline(struct fit *f)
 	f->w->synchronise.kind =
 		f->ranks > 1 ? WORKLOAD_ALLREDUCE : WORKLOAD_ALONE;
 	return fit_order(f) || fit_batch(f) || fit_readers(f) ||
-	       fit_prefetch(f) || fit_open_files(f) || fit_preprocess(f) ||
-	       fit_times(f);
+	       fit_processor(f) || fit_prefetch(f) || fit_open_files(f) ||
+	       fit_preprocess(f) || fit_times(f);
 }

@@ -31,7 +31,9 @@ static double files_at_once(const struct fit *f)
 		union_ns += v->end_ns - from;
 		end_ns = v->end_ns;
 	}
-	return union_ns ? sum_ns / (double)union_ns / (double)f->ranks : 1;
+	return union_ns ? sum_ns / (double)union_ns /
+				  (double)(f->ranks ? f->ranks : 1)
+			: 1;
 }
 
 /* Do the threads that step read the data set themselves? */
@@ -54,6 +56,15 @@ static int steppers_read(struct fit *f, bool *out)
 	return reel_view_close(&v);
 }
 
+/* Do all visits come from one thread? */
+static bool one_thread_reads(const struct fit *f)
+{
+	for (uint32_t i = 1; i < f->visits; i++)
+		if (f->visit[i].thread_id != f->visit[0].thread_id)
+			return false;
+	return f->visits > 0;
+}
+
 static int fit_threads(struct fit *f)
 {
 	struct workload_pipeline *p = &f->w->pipeline;
@@ -67,6 +78,12 @@ static int fit_threads(struct fit *f)
 		p->readers = 0;
 		return fit_reason(f, "pipeline.readers", 0.9,
 				  "the thread that steps reads by itself");
+	}
+	if (!f->steps && one_thread_reads(f)) {
+		p->readers = 0;
+		return fit_reason(f, "pipeline.readers", 0.5,
+				  "one thread reads; that it computes, too, is "
+				  "not seen without marked steps");
 	}
 	at_once = files_at_once(f);
 	p->readers = llround(at_once);
@@ -175,7 +192,9 @@ static int bytes_ahead(struct fit *f, int64_t of_step, struct ahead *a)
 			int64_t bytes = reel_view_exact(&v, "bytes");
 
 			if (bytes >= 0) {
-				read += bytes;
+				if (!fit_evaluates(f,
+						   reel_view_exact(&v, "ns")))
+					read += bytes;
 				continue;
 			}
 			rc = reel_array_reach(&a->bytes, &a->room, a->n,

@@ -88,26 +88,23 @@ int fit_steps(struct fit *f)
  * as few processors as those of the job. An accelerator does not. */
 static int fit_where(struct fit *f)
 {
-	int64_t percent, kernels;
+	int64_t kernels;
 
-	if (fit_ask(f,
-		    "SELECT CAST(100.0 * json_extract(job_json, "
-		    "'$.processor.job_ns') / json_extract(job_json, "
-		    "'$.wall_ns') "
-		    "AS INTEGER) FROM run",
-		    -1, &percent) ||
-	    fit_ask(f, "SELECT count(*) FROM v_span WHERE name = 'kernel'", 0,
+	if (fit_ask(f, "SELECT count(*) FROM v_span WHERE name = 'kernel'", 0,
 		    &kernels))
 		return -1;
-	f->w->compute.on = !kernels && percent >= 50 * (f->ranks ? f->ranks : 1)
-				   ? WORKLOAD_CPU
-				   : WORKLOAD_SLEEP;
-	if (percent < 0)
+	if (kernels || f->job_percent < 50)
+		f->w->compute.on = WORKLOAD_SLEEP;
+	else
+		f->w->compute.on =
+			f->share < 1 ? WORKLOAD_PROCESSOR : WORKLOAD_CPU;
+	if (f->job_percent < 0)
 		return fit_reason(f, "compute.on", 0.3,
 				  "the processor time of the job is not known");
-	return fit_reason(f, "compute.on", 0.7,
-			  "the job used %lld %% of a processor, %s",
-			  (long long)percent,
+	return fit_reason(f, "compute.on", f->busy ? 0.5 : 0.7,
+			  "the job used %.0f %% of a processor%s, %s",
+			  f->job_percent,
+			  f->busy ? " as far as others left it one" : "",
 			  kernels ? "and an accelerator" : "no accelerator");
 }
 
@@ -125,6 +122,9 @@ int fit_compute(struct fit *f)
 		       &value, &n) ||
 	    fit_where(f))
 		goto fail;
+	/* Sleeping needs no processor. */
+	if (f->w->compute.on == WORKLOAD_PROCESSOR)
+		fit_work(f, value, n);
 	if (!n) {
 		free(value);
 		return fit_reason(f, "compute.step_ns", 0,
@@ -138,8 +138,12 @@ int fit_compute(struct fit *f)
 	rc = quantiles_of(&c->step_ns, value, n, FIT_QUANTILES, f->err);
 	free(value);
 	return rc ||
-	       fit_reason(f, "compute.step_ns", n >= 20 ? 0.9 : 0.6,
-			  "%u steps, each without its wait for the batch", n);
+	       fit_reason(f, "compute.step_ns",
+			  f->busy   ? 0.4
+			  : n >= 20 ? 0.9
+				    : 0.6,
+			  "%u steps, each without its wait for the batch%s", n,
+			  fit_busy_words(f));
 fail:
 	free(value);
 	return -1;

@@ -70,7 +70,8 @@ static int read_takes(struct fit *f, int64_t **value, uint32_t *n)
 			int64_t ns = reel_view_int(&v, "take_ns");
 
 			if (ns < 0) {
-				ready++;
+				ready += !fit_evaluates(
+					f, reel_view_exact(&v, "ns"));
 				continue;
 			}
 			if (ready-- <= 0)
@@ -90,14 +91,19 @@ static int fit_take(struct fit *f)
 	uint32_t n = 0;
 	int rc = read_takes(f, &value, &n);
 
-	if (!rc && n >= TAKES_LEAST)
+	if (!rc && n >= TAKES_LEAST) {
+		fit_work(f, value, n);
 		rc = quantiles_of(&f->w->pipeline.take_ns, value, n,
 				  FIT_QUANTILES, f->err);
+	}
 	free(value);
 	return rc ? -1
 		  : fit_reason(f, "pipeline.take_ns",
-			       n >= TAKES_LEAST ? 0.7 : 0,
-			       "%u fetches that found a batch ready", n);
+			       n < TAKES_LEAST ? 0
+			       : f->busy       ? 0.4
+					       : 0.7,
+			       "%u fetches that found a batch ready%s", n,
+			       fit_busy_words(f));
 }
 
 int fit_times(struct fit *f)

@@ -25,7 +25,8 @@ const struct format *access_reader(const struct workload *w)
 bool access_any_order(const struct workload *w)
 {
 	return w->access.api == WORKLOAD_MPIIO ||
-	       format_of(w->dataset.format)->any_order;
+	       (format_of(w->dataset.format)->any_order &&
+		!chain_is_stream(&w->access));
 }
 
 static int refuse(struct reel_error *err, const char *why)

@@ -408,7 +408,8 @@ static void put_lost(struct writing *to)
 		lost(to, "dataset.series_bytes: the order of the sizes");
 	if (w->compute.series_ns_n)
 		lost(to, "compute.series_ns: the order of the step times");
-	if (w->compute.on == WORKLOAD_CPU || w->preprocess.on == WORKLOAD_CPU)
+	if (w->compute.on != WORKLOAD_SLEEP ||
+	    w->preprocess.on != WORKLOAD_SLEEP)
 		lost(to, "compute.on, preprocess.on cpu: DLIO sleeps");
 	if (w->synchronise.kind != WORKLOAD_BARRIER)
 		lost(to, "synchronise.kind: DLIO has a barrier a step");

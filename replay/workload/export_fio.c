@@ -89,7 +89,7 @@ static int put_think_time(const struct workload *w, int64_t jobs,
 			       "thinktime=%.0f\nthinktime_blocks=%" PRId64 "\n"
 			       "%s",
 			       round(us * (double)jobs), batch,
-			       w->compute.on == WORKLOAD_CPU
+			       w->compute.on != WORKLOAD_SLEEP
 				       ? "thinktime_spin=100000000\n"
 				       : "");
 }

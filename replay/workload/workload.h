@@ -131,7 +131,11 @@ struct workload_pipeline {
 	struct quantiles take_ns;
 };
 
-enum workload_work { WORKLOAD_SLEEP, WORKLOAD_CPU };
+enum workload_work {
+	WORKLOAD_SLEEP,
+	WORKLOAD_CPU,	    /* until that time has passed */
+	WORKLOAD_PROCESSOR, /* until the thread has used as much processor time */
+};
 
 struct workload_preprocess {
 	struct quantiles sample_ns;

@@ -3,8 +3,11 @@
 
     python3 fit_jobs.py make|train CASE DIR [--samples N] [--epochs E]
 
-CASE is npz, members (npz of which one member of three is read), h5py, webdataset or keras. "make" writes the data set DIR, "train"
-reads it in batches of 8 and computes some 10 ms for each.
+CASE is npz, members (npz of which one member of three is read), evaluated (npz of
+which a fifth is read in an evaluation after each epoch), records (of 4,096 bytes in
+one file without a format, at random places), rows (a CSV file is a sample), lines
+(text files, one after another), h5py, webdataset or keras. "make" writes the data set DIR, "train" reads it in batches of 8 and computes some 10
+ms for each.
 """
 import argparse
 import os
@@ -40,6 +43,34 @@ def make_members(folder, samples):
             name: rng.integers(0, 256, n, dtype=np.uint8)
             for name, n in (("mask", size // 2), ("image", size),
                             ("weights", 3 * size))})
+
+
+def make_evaluated(folder, samples):
+    import numpy as np
+
+    for part, n in (("train", samples * 4 // 5), ("valid", samples // 5)):
+        os.makedirs(os.path.join(folder, part))
+        for i in range(n):
+            np.savez(os.path.join(folder, part, "s%05d.npz" % i),
+                     x=np.zeros(40000, dtype=np.uint8))
+
+
+def make_records(folder, samples):
+    with open(os.path.join(folder, "data.bin"), "wb") as out:
+        out.write(os.urandom(4096 * samples))
+
+
+def make_rows(folder, samples):
+    for i, size in enumerate(sizes(samples)):
+        with open(os.path.join(folder, "s%05d.csv" % i), "w") as out:
+            out.write("0.25,0.50\n" * (size // 10))
+
+
+def make_lines(folder, samples):
+    for i, size in enumerate(sizes(SHARDS)):
+        with open(os.path.join(folder, "s%05d.txt" % i), "w") as out:
+            for j in range(samples // SHARDS):
+                out.write("x" * (size // 25) + "\n")
 
 
 def make_h5py(folder, samples):
@@ -80,8 +111,8 @@ def make_keras(folder, samples):
                 out.write(rng.randbytes(size[j]))
 
 
-def loop(loader, epochs):
-    """The training loop of the three jobs of PyTorch."""
+def loop(loader, epochs, evaluation=()):
+    """The training loop of the jobs of PyTorch."""
     import torch
     from torch import nn
 
@@ -95,6 +126,9 @@ def loop(loader, epochs):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+        with torch.no_grad():
+            for batch in evaluation:
+                model(batch)
 
 
 def tensor_of(data):
@@ -105,9 +139,10 @@ def tensor_of(data):
                             dtype=torch.uint8).float() / 255
 
 
-def train_npz(folder, epochs, member="x"):
+def archives(folder, member="x"):
+    """A data set of PyTorch: the array @member of each archive of @folder."""
     import numpy as np
-    from torch.utils.data import DataLoader, Dataset
+    from torch.utils.data import Dataset
 
     class Files(Dataset):
         def __init__(self):
@@ -120,12 +155,82 @@ def train_npz(folder, epochs, member="x"):
             with np.load(os.path.join(folder, self.names[i])) as f:
                 return tensor_of(f[member].tobytes())
 
-    loop(DataLoader(Files(), batch_size=BATCH, shuffle=True, num_workers=2),
-         epochs)
+    return Files()
+
+
+def train_npz(folder, epochs, member="x"):
+    from torch.utils.data import DataLoader
+
+    loop(DataLoader(archives(folder, member), batch_size=BATCH, shuffle=True,
+                    num_workers=2), epochs)
+
+
+def train_evaluated(folder, epochs):
+    from torch.utils.data import DataLoader
+
+    train, valid = (archives(os.path.join(folder, part))
+                    for part in ("train", "valid"))
+    loop(DataLoader(train, batch_size=BATCH, shuffle=True, num_workers=2),
+         epochs, DataLoader(valid, batch_size=2 * BATCH, num_workers=1))
 
 
 def train_members(folder, epochs):
     train_npz(folder, epochs, "image")
+
+
+def train_records(folder, epochs):
+    from torch.utils.data import DataLoader, Dataset
+
+    class Records(Dataset):
+        fd = None
+
+        def __len__(self):
+            return os.path.getsize(os.path.join(folder, "data.bin")) // 4096
+
+        def __getitem__(self, i):
+            if self.fd is None:
+                self.fd = os.open(os.path.join(folder, "data.bin"), os.O_RDONLY)
+            return tensor_of(os.pread(self.fd, 4096, i * 4096))
+
+    loop(DataLoader(Records(), batch_size=BATCH, shuffle=True, num_workers=2),
+         epochs)
+
+
+def train_rows(folder, epochs):
+    from torch.utils.data import DataLoader, Dataset
+
+    class Tables(Dataset):
+        def __init__(self):
+            self.names = sorted(os.listdir(folder))
+
+        def __len__(self):
+            return len(self.names)
+
+        def __getitem__(self, i):
+            fd = os.open(os.path.join(folder, self.names[i]), os.O_RDONLY)
+            data = os.read(fd, 262144)  # as pandas reads
+            for _ in range(2):
+                os.read(fd, 262144)
+            os.close(fd)
+            return tensor_of(data)
+
+    loop(DataLoader(Tables(), batch_size=BATCH, shuffle=True, num_workers=2),
+         epochs)
+
+
+def train_lines(folder, epochs):
+    from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+    class Lines(IterableDataset):
+        def __iter__(self):
+            names = sorted(os.listdir(folder))
+            worker = get_worker_info()
+            for name in names[worker.id::worker.num_workers]:
+                with open(os.path.join(folder, name)) as lines:
+                    for line in lines:
+                        yield tensor_of(line.encode().ljust(4096))
+
+    loop(DataLoader(Lines(), batch_size=BATCH, num_workers=2), epochs)
 
 
 def train_h5py(folder, epochs):
@@ -188,7 +293,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("make", "train"))
     parser.add_argument("case",
-                        choices=("npz", "members", "h5py", "webdataset", "keras"))
+                        choices=("npz", "members", "evaluated", "records",
+                                 "rows", "lines", "h5py", "webdataset",
+                                 "keras"))
     parser.add_argument("dir")
     parser.add_argument("--samples", type=int, default=1600)
     parser.add_argument("--epochs", type=int, default=EPOCHS)

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The evaluation: visits that begin while the job evaluates are no visits of the
+ * training, and files that have no others are not of its data set.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/store/view.h"
+
+#include "replay/dataset/format.h"
+#include "replay/fit/internal.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+#define EVALUATIONS                                                            \
+	"FROM v_span s WHERE s.name = 'eval' AND s.closed AND s.process_id = " \
+	"(SELECT process_id FROM v_span WHERE name = 'step' LIMIT 1) ORDER "   \
+	"BY s.start_ns"
+
+bool fit_evaluates(const struct fit *f, int64_t ns)
+{
+	const struct fit_evaluations *e = &f->evaluation;
+
+	for (uint32_t i = 0; i < e->n; i++)
+		if (ns >= e->start_ns[i] && ns < e->end_ns[i])
+			return true;
+	return false;
+}
+
+/* --- parting -------------------------------------------------------------- */
+
+/* Move the visits of evaluations behind the others, and count those of each file. */
+static int part_visits(struct fit *f, uint32_t *all, uint32_t *evaluated)
+{
+	struct fit_visit *spare =
+		reel_alloc((size_t)f->visits + 1, sizeof(*spare), f->err);
+	uint32_t kept = 0, moved = 0;
+
+	if (!spare)
+		return -1;
+	for (uint32_t i = 0; i < f->visits; i++) {
+		const struct fit_visit *v = &f->visit[i];
+
+		all[v->file]++;
+		if (fit_evaluates(f, v->start_ns)) {
+			evaluated[v->file]++;
+			spare[moved++] = *v;
+		} else {
+			f->visit[kept++] = *v;
+		}
+	}
+	memcpy(f->visit + kept, spare, moved * sizeof(*spare));
+	free(spare);
+	f->visits = kept;
+	f->evaluation_visits = moved;
+	return 0;
+}
+
+/* Move the files of which all visits are @evaluated behind the others. */
+static int part_files(struct fit *f, const uint32_t *all,
+		      const uint32_t *evaluated, uint32_t *place)
+{
+	struct fit_file *spare =
+		reel_alloc((size_t)f->files + 1, sizeof(*spare), f->err);
+	uint32_t kept = 0, moved = 0;
+
+	if (!spare)
+		return -1;
+	for (uint32_t i = 0; i < f->files; i++) {
+		if (all[i] && all[i] == evaluated[i]) {
+			spare[moved++] = f->file[i];
+		} else {
+			place[i] = kept;
+			f->file[kept++] = f->file[i];
+		}
+	}
+	memcpy(f->file + kept, spare, moved * sizeof(*spare));
+	free(spare);
+	f->files = kept;
+	f->evaluated = moved;
+	for (uint32_t i = 0; i < f->visits; i++)
+		f->visit[i].file = place[f->visit[i].file];
+	return 0;
+}
+
+static int part(struct fit *f)
+{
+	uint32_t *all =
+		reel_alloc(3 * (size_t)f->files + 1, sizeof(*all), f->err);
+	int rc = all ? part_visits(f, all, all + f->files) : -1;
+
+	if (!rc && f->visits)
+		rc = part_files(f, all, all + f->files, all + 2 * f->files);
+	free(all);
+	return rc;
+}
+
+int fit_part_evaluations(struct fit *f)
+{
+	struct fit_evaluations *e = &f->evaluation;
+	uint32_t ends;
+
+	if (fit_column(f, "SELECT s.start_ns AS ns " EVALUATIONS, &e->start_ns,
+		       &e->n) ||
+	    fit_column(f, "SELECT s.start_ns + s.dur_ns AS ns " EVALUATIONS,
+		       &e->end_ns, &ends))
+		return -1;
+	return e->n && f->visits ? part(f) : 0;
+}
+
+/* --- keys ----------------------------------------------------------------- */
+
+/* Samples of the files that evaluations alone read; as many as in a file of the
+ * training where they cannot be counted. */
+static int fit_evaluation_samples(struct fit *f)
+{
+	struct workload_evaluation *to = &f->w->evaluation;
+	const struct format *format = format_of(f->w->dataset.format);
+	int64_t *size = NULL;
+	uint32_t n = 0, room = 0;
+	int rc = 0;
+
+	to->samples_per_file = f->w->dataset.samples_per_file;
+	if (fit_one_sample(f->w->dataset.format) || !format || !format->inspect)
+		return 0;
+	for (uint32_t i = 0; !rc && i < f->evaluated; i++)
+		rc = format->inspect(f->file[f->files + i].path, &size, &n,
+				     &room, f->err);
+	free(size);
+	if (!rc && n)
+		to->samples_per_file = n < f->evaluated ? 1 : n / f->evaluated;
+	return rc;
+}
+
+static int fit_evaluation_batch(struct fit *f)
+{
+	struct workload_evaluation *to = &f->w->evaluation;
+	int64_t samples = to->files * to->samples_per_file, fetches, batches;
+	uint32_t *counts = NULL, n = 0;
+	int rc = fit_files_of_batches(f, f->visits, f->evaluation_visits,
+				      &counts, &n);
+
+	if (!rc && n && to->samples_per_file == 1)
+		to->batch = counts[n / 2];
+	free(counts);
+	if (rc)
+		return -1;
+	if (n && to->samples_per_file == 1)
+		return fit_reason(f, "evaluation.batch", 0.95,
+				  "files that a worker read for each of %u "
+				  "batches",
+				  n);
+	if (fit_ask(f,
+		    "SELECT count(*) FROM v_span f JOIN v_span e ON "
+		    "e.process_id = f.process_id AND e.name = 'eval' AND "
+		    "f.start_ns >= e.start_ns AND f.start_ns < e.start_ns + "
+		    "e.dur_ns WHERE f.name = 'fetch'",
+		    0, &fetches))
+		return -1;
+	fetches /= f->evaluation.n;
+	if (fetches < 2)
+		return fit_reason(f, "evaluation.batch", 0,
+				  "no batch of an evaluation was marked");
+	/* The last fetch finds the end; Keras fetches twice to see it. */
+	to->batch = f->w->pipeline.batch;
+	batches = (samples + to->batch - 1) / to->batch;
+	if (batches < fetches - 2 || batches >= fetches)
+		to->batch = (samples + fetches - 2) / (fetches - 1);
+	return fit_reason(f, "evaluation.batch", 0.6,
+			  "%lld samples in %lld fetches of an evaluation, of "
+			  "which the last one finds the end",
+			  (long long)samples, (long long)fetches);
+}
+
+static int fit_evaluation_step(struct fit *f)
+{
+	int64_t *value;
+	uint32_t n;
+	int rc = fit_column(
+		f,
+		"SELECT ns FROM (SELECT lead(f.start_ns) OVER (PARTITION BY "
+		"e.span_id ORDER BY f.start_ns) - f.start_ns - f.dur_ns AS ns "
+		"FROM v_span f JOIN v_span e ON e.process_id = f.process_id "
+		"AND e.name = 'eval' AND f.start_ns >= e.start_ns AND "
+		"f.start_ns < e.start_ns + e.dur_ns WHERE f.name = 'fetch' "
+		"AND f.closed) WHERE ns >= 0",
+		&value, &n);
+
+	if (!rc && f->w->compute.on == WORKLOAD_PROCESSOR)
+		fit_work(f, value, n);
+	if (!rc && n)
+		rc = quantiles_of(&f->w->evaluation.step_ns, value, n,
+				  FIT_QUANTILES, f->err);
+	free(value);
+	return rc ? -1
+		  : fit_reason(f, "evaluation.step_ns", n ? 0.8 : 0,
+			       n ? "%u times between the batches of "
+				   "evaluations"
+				 : "no batch of an evaluation was marked",
+			       n);
+}
+
+/* Files that evaluations read, each counted once. 0 or -1. */
+static int64_t count_evaluated(const struct fit *f)
+{
+	/* Those of the training have as many visits as evaluations. */
+	return f->evaluated ? f->evaluated
+			    : (f->evaluation_visits + f->evaluation.n - 1) /
+				      f->evaluation.n;
+}
+
+int fit_evaluation(struct fit *f)
+{
+	struct workload_evaluation *to = &f->w->evaluation;
+	int64_t n = f->evaluation.n;
+
+	if (!n)
+		return fit_reason(f, "evaluation", f->steps ? 0.9 : 0,
+				  f->steps ? "no evaluation was marked"
+					   : "no steps were marked");
+	if (!f->visits || !f->evaluation_visits)
+		return fit_reason(f, "evaluation", 0,
+				  "%lld evaluations; no file was opened or "
+				  "first read in one",
+				  (long long)n);
+	to->files = count_evaluated(f);
+	to->every_epochs = f->epochs > n ? f->epochs / n : 1;
+	return fit_reason(f, "evaluation.files", f->evaluated ? 0.95 : 0.5,
+			  f->evaluated ? "%lld files were read in evaluations "
+					 "alone"
+				       : "%lld files of the training were "
+					 "read in an evaluation; the "
+					 "benchmark has others for it",
+			  (long long)to->files) ||
+	       fit_reason(f, "evaluation.every_epochs",
+			  f->epochs % n ? 0.4 : 0.95,
+			  "%lld evaluations in %lld epochs", (long long)n,
+			  (long long)f->epochs) ||
+	       fit_evaluation_samples(f) || fit_evaluation_batch(f) ||
+	       fit_evaluation_step(f);
+}

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel fit of a program without a framework, which marks nothing: what its calls
+# show, and that the rest is not known.
+. "$(dirname "$0")/../lib/tap.sh"
+command -v python3 >/dev/null || skip_all 'python3 is missing'
+
+mkdir d
+for i in 0 1 2 3; do
+	head -c 262144 /dev/urandom >d/block$i.dat
+done
+# One file after the other, each in random order.
+cat >job.py <<'PY'
+import os, random
+random.seed(1)
+for epoch in range(2):
+    for name in sorted(os.listdir("d")):
+        fd = os.open("d/" + name, os.O_RDONLY)
+        for place in random.sample(range(64), 64):
+            os.pread(fd, 4096, 4096 * place)
+        os.close(fd)
+PY
+"$IOREEL" record -q -o job.reel -- python3 job.py
+check 'fit' '"$IOREEL" fit job.reel -o job.json 2>why && ioreel workload check job.json'
+# key PATH: the value of a key; confidence KEY: that of its reason.
+key() { python3 -c "import json; print(json.load(open('job.json'))$1)"; }
+confidence() { python3 -c "import json; print([r['confidence'] for r in json.load(open('job.json'))['fit'] if r['key'] == '$1'][0])"; }
+is 'a read at a place of its own is a sample' "$(key '["dataset"]["sample_bytes"]') $(key '["dataset"]["samples_per_file"]')" '4096 64'
+is 'the order within files, not that of the files' "$(key '["pipeline"]["order"]')" shuffle
+is 'the thread that reads is the only one' "$(key '["pipeline"]["readers"]')" 0
+is 'each file is read twice' "$(key '["epochs"]')" 2
+for k in pipeline.batch compute.step_ns evaluation; do
+	is "$k: not known" "$(confidence $k)" 0.0
+done
+check 'no reason holds a number that is none' '! grep -Ei "inf |nan " why'
+finish
