@@ -149,6 +149,34 @@ static int set_int(struct walk *w, const struct reel_opt *o, const char *text)
 	return 0;
 }
 
+/* K, M, G and T are powers of 1024, with or without "B" and "iB". */
+static int set_size(struct walk *w, const struct reel_opt *o, const char *text)
+{
+	static const char unit[] = "KMGT";
+	const char *u;
+	char *end;
+	long long n;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (*text < '0' || *text > '9' || errno)
+		n = -1;
+	u = *end ? strchr(unit, *end) : NULL;
+	if (u)
+		end++;
+	end += u && !strcmp(end, "iB") ? 2 : !strcmp(end, "B");
+	for (long i = u ? u - unit + 1 : 0; n > 0 && i > 0; i--)
+		if (__builtin_mul_overflow(n, 1024ll, &n))
+			n = -1;
+	if (*end || n <= 0) {
+		reel_cli_usage(w->cmd, "--%s wants a size, as 500M, not '%s'",
+			       o->name, text);
+		return -1;
+	}
+	*(int64_t *)o->value = n;
+	return 0;
+}
+
 static int set_double(struct walk *w, const struct reel_opt *o,
 		      const char *text)
 {
@@ -220,6 +248,8 @@ static int set_value(struct walk *w, const struct reel_opt *o, const char *text)
 		return set_list(w, o, text);
 	case REEL_OPT_INT:
 		return set_int(w, o, text);
+	case REEL_OPT_SIZE:
+		return set_size(w, o, text);
 	case REEL_OPT_DOUBLE:
 		return set_double(w, o, text);
 	case REEL_OPT_CHOICE:
