@@ -230,9 +230,9 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		 "run by the rules of a benchmark, and judge it by them", 0, 0},
 		{"results", 0, REEL_OPT_TEXT, &c->results, "DIR",
 		 "with --rules: where results are kept (default: here)", 0, 0},
-		{"memory", 0, REEL_OPT_INT, &c->memory_bytes, "BYTES",
-		 "with --rules: memory of a host, other than it has", 1,
-		 INT64_MAX},
+		{"memory", 0, REEL_OPT_SIZE, &c->memory_bytes, "SIZE",
+		 "with --rules: memory of a host, other than it has (256G)", 0,
+		 0},
 		{"json", 0, REEL_OPT_FLAG, &c->json, NULL,
 		 "print the result as JSON", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &c->options.quiet, NULL,
@@ -247,8 +247,15 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		reel_cli_usage(cmd, "a workload is needed");
 		return -1;
 	}
-	if (!c->options.data && !c->options.null) {
-		reel_cli_usage(cmd, "--data DIR or --null is needed");
+	if (!c->options.data == !c->options.null) {
+		reel_cli_usage(cmd, c->options.null
+					    ? "--data and --null exclude each "
+					      "other"
+					    : "--data DIR or --null is needed");
+		return -1;
+	}
+	if (c->rules < 0 && (c->results || c->memory_bytes)) {
+		reel_cli_usage(cmd, "--results and --memory need --rules");
 		return -1;
 	}
 	if (c->rules >= 0 && c->options.null) {
@@ -265,6 +272,8 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 	}
 	if (!c->options.data)
 		c->options.data = "";
+	if (!c->results)
+		c->results = ".";
 	c->file = argv[first];
 	c->set = sets.item;
 	c->sets = sets.n;
@@ -298,7 +307,7 @@ static int keep_line(struct reel_buf *line, const struct reel_command *cmd,
 int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 	     int argc, char **argv)
 {
-	struct run_command c = {.rules = -1, .results = "."};
+	struct run_command c = {.rules = -1};
 	struct reel_error err = {0};
 	int rc = keep_line(&c.line, cmd, argc, argv);
 

@@ -95,8 +95,13 @@ int dataset_is_of(const struct workload *w, const char *dir,
 	if (!id || mark_path(&path, dir, err))
 		goto out;
 	if (access(reel_buf_text(&path), R_OK)) {
-		reel_fail(err, REEL_E_USAGE,
-			  "'%s' is no data set that ioreel gen made", dir);
+		if (errno != ENOENT || access(dir, F_OK))
+			reel_fail(err, REEL_E_IO, "cannot open '%s': %s", dir,
+				  strerror(errno));
+		else
+			reel_fail(err, REEL_E_USAGE,
+				  "'%s' is no data set that ioreel gen made",
+				  dir);
 		goto out;
 	}
 	was = json_load_file(reel_buf_text(&path), 0, NULL);
