@@ -58,6 +58,18 @@ struct run_command {
 	struct reel_buf line;	/* the command line */
 };
 
+/* Rules that the runs cannot change: said before them, which may take a day. */
+static void warn_before(const struct rules_case *series)
+{
+	struct rules_verdict verdict[RULES_MOST];
+	int n = rules_judge(series, true, verdict);
+
+	for (int i = 0; i < n; i++)
+		if (verdict[i].outcome == RULES_FAIL)
+			fprintf(stderr, "ioreel run: %s will fail: %s\n",
+				verdict[i].rule, verdict[i].text);
+}
+
 /* The series of runs that the rules ask for; rank 0 prints. A rule that fails is
  * a failure of its own kind. */
 static int by_rules(const struct comm *comm, const struct run_command *c,
@@ -73,12 +85,14 @@ static int by_rules(const struct comm *comm, const struct run_command *c,
 				 "%s has no key-value cache; give --rules %s",
 				 rules_name(series.version),
 				 rules_name(RULES_MLPERF_3_0));
-	if (rules_run(w, &c->options, comm, c->results, c->memory_bytes,
-		      &series, err)) {
+	rules_begin(w, comm, c->memory_bytes, &series);
+	if (comm->rank == 0 && !c->options.quiet)
+		warn_before(&series);
+	if (rules_run(w, &c->options, comm, c->results, &series, err)) {
 		rules_fini(&series);
 		return -1;
 	}
-	n = rules_judge(&series, verdict);
+	n = rules_judge(&series, false, verdict);
 	for (int i = 0; i < n; i++)
 		bad += verdict[i].outcome == RULES_FAIL;
 	if (comm->rank == 0)

@@ -52,6 +52,8 @@ check 'as text: a line by rule' '"$IOREEL" run -q --data ds --rules mlperf-3.0 t
 	[ "$(grep -c "^\(pass\|FAIL\)  " out)" = 8 ] && grep -q "^FAIL  dataset-size .*1,000 samples of at least" out && grep -q "no valid submission" out'
 check 'rules that are none' '"$IOREEL" run --data ds --rules mlperf-1.0 t.json 2>err; [ $? = 2 ]'
 check 'rules of null storage' '"$IOREEL" run --null --rules mlperf-3.0 t.json 2>err; [ $? = 2 ]'
+check 'a rule that must fail is said before the runs' '! "$IOREEL" run --data ds --rules mlperf-3.0 t.json >out 2>err &&
+	grep -q "dataset-size will fail: 1,000 samples of at least" err && ! grep -q "utilization will fail" err'
 check 'options of rules alone' '"$IOREEL" run --null --memory 1G t.json 2>err; [ $? = 2 ] && grep -q "need --rules" err &&
 	{ "$IOREEL" run --null --results . t.json 2>err; [ $? = 2 ]; }'
 check 'a signal ends the series' '"$IOREEL" run -q --json --data ds --rules mlperf-3.0 --set compute.step_ns=20000000 t.json >r.json 2>err & pid=$!

@@ -99,6 +99,31 @@ import json; d = json.load(open(\"r.json\"))
 assert d[\"samples\"] == 5 * 56 and d[\"steps\"] == 40, d[\"steps\"]
 assert 0.8 < d[\"read_bytes\"] / (168 * 146600628 * 5 / 5000) < 1.2"'
 
+# --- size ---------------------------------------------------------------------
+# size TITLE WORKLOAD OPTIONS LINE: a line of "workload size" has these words.
+size() {
+	check "$1" 'w size "$TOP/workloads/'"$2.json\" $3"' >out 2>err && grep -qF -- "'"$4"'" out'
+}
+# 500 steps x 7 x 8 = 28,000; 5 x 2 x 256 GiB / 146,600,628 bytes = 18,750.1
+size 'unet3d: by steps' mlperf3-unet3d-b200 '--accelerators 8 --hosts 2 --memory 256G' \
+	'28,000 samples at least: 28,000 by steps of 8 accelerators, 18,751 by 256 GiB of memory on 2 hosts'
+size 'and the key that makes it' mlperf3-unet3d-b200 '--accelerators 8 --hosts 2 --memory 256G' 'dataset.files=28000'
+# 5 x 2 x 256 GiB / 322,957 bytes = 8,511,284.5
+size 'retinanet: by memory' mlperf3-retinanet-b200 '--accelerators 8 --hosts 2 --memory 256G' 'dataset.files=8511285'
+# 2.7488e12 / (1,251 x 114,660) = 19,163.6 files
+size 'resnet50: files of many samples' mlperf2-resnet50-h100 '--accelerators 8 --hosts 2 --memory 256G' 'dataset.files=19164'
+size 'cosmoflow' mlperf2-cosmoflow-h100 '--accelerators 8 --hosts 2 --memory 256G' '971,820 by 256 GiB'
+size 'dlrm: enough' mlperf3-dlrm-b200 '--accelerators 8 --hosts 2 --memory 256G' 'large enough'
+size 'flux' mlperf3-flux-b200 '--accelerators 8 --hosts 2 --memory 256G' 'dataset.files=4409'
+# 14 bytes of each parameter; ZeRO 3: all ranks alike.
+size 'llama3 8b' mlperf3-llama3-8b '' '112 GB of 8 ranks, 14.1 GB each; 10 are written: 1.12 TB'
+size 'llama3 70b' mlperf3-llama3-70b '' '978 GB of 64 ranks, 15.3 GB each'
+# ZeRO 1 on 8 x 32 x 2: 12 bytes of a half to each, 2 to the first of two; 3 or 4 layers
+size 'llama3 405b' mlperf3-llama3-405b '' '5.68 TB of 512 ranks, 7.17 GB to 14.9 GB each'
+size 'llama3 1t' mlperf3-llama3-1t '' '16.6 TB of 1024 ranks'
+check 'an option of another verb is refused' 'w check w.json --memory 1G 2>err; [ $? = 2 ] && grep -q "only of size" err'
+check 'missing words are named' 'w export w.json 2>err; [ $? = 2 ] && grep -q "export takes a workload and --as" err'
+
 # --- gen ----------------------------------------------------------------------
 check 'a data set' '"$IOREEL" gen w.json one && [ "$(find one -name "*.npz" | wc -l)" = 12 ]'
 check 'in folders' '[ "$(find one/train -mindepth 1 -type d | wc -l)" = 3 ]'
