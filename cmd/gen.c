@@ -22,6 +22,7 @@ const struct reel_command cmd_gen = {
 	.task = "write the data set of a workload",
 	.usage = "[--scale 1/N] [-j N] [-q] F.json DIR",
 	.examples = "ioreel gen unet3d.json /scratch/unet3d\n"
+		    "ioreel gen --scale 1/100 unet3d.json /scratch/small\n"
 		    "mpirun -n 8 ioreel-mpi gen unet3d.json /scratch/unet3d\n",
 	.about = "Writes the files of the workload F.json into the folder DIR, "
 		 "which is empty, missing, or holds a part of them: then the "

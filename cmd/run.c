@@ -34,6 +34,8 @@ const struct reel_command cmd_run = {
 		 "1/N] "
 		 "[--set KEY=VALUE] [--json] F.json",
 	.examples = "ioreel run unet3d.json --data /scratch/unet3d\n"
+		    "ioreel run unet3d.json --data /scratch/unet3d --rules "
+		    "mlperf-3.0\n"
 		    "mpirun -n 8 ioreel-mpi run unet3d.json --data "
 		    "/scratch/unet3d --json\n",
 	.about = "Reads the data set DIR, which ioreel gen made, as the job of "

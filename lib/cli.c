@@ -40,16 +40,19 @@ int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 	return reel_cli_fail(cmd, &err);
 }
 
+#define HELP_COLUMNS 80
+
 static const char *program_of(const struct reel_command *cmd)
 {
 	return cmd->program ? cmd->program : "ioreel";
 }
 
-static void print_usage(FILE *f, const struct reel_command *cmd)
+/* Errors have it on one line. */
+static void print_usage(FILE *f, const struct reel_command *cmd, int columns)
 {
 	int at = fprintf(f, "usage: %s %s ", program_of(cmd), cmd->name);
 
-	reel_terminal_words(f, cmd->usage, INT_MAX, 7, at);
+	reel_terminal_words(f, cmd->usage, columns, 7, at);
 	putc('\n', f);
 }
 
@@ -61,13 +64,11 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 		err->code == REEL_OK ? "failed for an unknown reason"
 				     : err->text);
 	if (err->code == REEL_E_USAGE) {
-		print_usage(stderr, cmd);
+		print_usage(stderr, cmd, INT_MAX);
 		return 2;
 	}
 	return err->code == REEL_E_LIMIT ? 3 : 1;
 }
-
-#define HELP_COLUMNS 80
 
 /* Print @text from column @at on. */
 static void print_text(const char *text, int at)
@@ -113,7 +114,7 @@ static void print_help(const struct reel_command *cmd,
 		line += n + (line[n] == '\n');
 	}
 	putchar('\n');
-	print_usage(stdout, cmd);
+	print_usage(stdout, cmd, HELP_COLUMNS);
 	if (cmd->about) {
 		putchar('\n');
 		print_text(cmd->about, 0);
