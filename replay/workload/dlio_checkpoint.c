@@ -124,8 +124,6 @@ static int set_times(struct dlio *d)
 {
 	double steps =
 		dlio_number(d, "checkpoint.steps_between_checkpoints", -1);
-	double epochs =
-		dlio_number(d, "checkpoint.epochs_between_checkpoints", 1);
 	double writes = dlio_number(d, "checkpoint.num_checkpoints_write", -1);
 	double reads = dlio_number(d, "checkpoint.num_checkpoints_read", -1);
 	double pause = dlio_number(d, "checkpoint.time_between_checkpoints", 0);
@@ -138,7 +136,10 @@ static int set_times(struct dlio *d)
 		       dlio_set(d, "checkpoint.pause_ns=%.0f",
 				pause > 0 ? round(pause * 1e9) : 0);
 	return steps > 0 ? dlio_set(d, "checkpoint.every_steps=%.16g", steps)
-			 : dlio_set(d, "checkpoint.every_epochs=%.16g", epochs);
+			 : dlio_set_epochs(
+				   d, "checkpoint.checkpoint_after_epoch",
+				   "checkpoint.epochs_between_checkpoints",
+				   "checkpoint.every_epochs");
 }
 
 int dlio_set_checkpoint(struct dlio *d)
