@@ -98,12 +98,12 @@ check 'fsync is made, and DLIO does not make it' 'grep -q "fsync: DLIO never" no
 check 'there and back' 'w export l.json --as dlio -o l2.yaml && w import l2.yaml -o l2.json 2>/dev/null &&
 	[ "$(field l2.json "d[\"checkpoint\"]")" = "$(field l.json "d[\"checkpoint\"]")" ] && grep -q "type: transformer" l2.yaml'
 cat >shards.yaml <<'Y'
-model: {name: s, type: transformer, num_layers: 4, optimization_groups: [1000, 500], parallelism: {tensor: 2}}
+model: {name: s, type: transformer, num_layers: 4, optimization_groups: [1000, 500], layer_parameters: [3000, 1000], parallelism: {tensor: 2, pipeline: 2}}
 workflow: {train: False, checkpoint: True}
 checkpoint: {num_checkpoints_write: 1}
 Y
 check 'a transformer by lists of tensors has no model_size_bytes' 'w import shards.yaml -o s.json 2>notes &&
-	[ "$(field s.json "[(f[\"owner\"], f[\"bytes\"]) for f in d[\"checkpoint\"][\"files\"]]")" = "[('"'all'"', 6000)]" ]'
+	[ "$(field s.json "[(f[\"owner\"], f[\"count\"], f[\"bytes\"]) for f in d[\"checkpoint\"][\"files\"]]")" = "[('"'all'"', 2, 2000), ('"'all'"', 1, 4500)]" ]'
 cat >shipped.py <<'PY'
 """The models that DLIO ships, from their sizes, heads and parallelism: as in workloads/."""
 import json, subprocess, sys
