@@ -141,12 +141,34 @@ check 'another workload is refused, with the key' 'w set w.json dataset.seed=2 >
 check 'a folder with other files is refused' 'mkdir full; echo >full/notes
 	"$IOREEL" gen w.json full 2>err; [ $? = 2 ] && grep -q "not empty" err && [ "$(ls full)" = notes ]'
 check 'too little space is said before' 'w set w.json dataset.sample_bytes=100000000000000 dataset.files=1000 dataset.folders=0 >o.json
-	"$IOREEL" gen o.json big 2>err; [ $? = 1 ] && grep -q "needs 1e+11 MB" err && [ ! -e big/train ]'
+	"$IOREEL" gen o.json big 2>err; [ $? = 1 ] && grep -q "needs .* PB in 1,000 files" err && [ ! -e big ]
+	mkdir big && ! "$IOREEL" gen o.json big 2>err && [ -z "$(ls -A big)" ]'
 # A full disk: the limit on the size of files stands for it.
 check 'a failure, then the rest' 'w set w.json dataset.sample_bytes=200000 >o.json
 	! (trap "" XFSZ; ulimit -f 100; "$IOREEL" gen o.json cut 2>err) && grep -q "cannot write" err &&
 	[ -z "$(find cut -name "*.part*")" ] && "$IOREEL" gen -q o.json cut &&
 	[ "$(find cut -name "*.npz" | wc -l)" = 12 ]'
+# Space for the missing files is enough. The limit of a tmpfs, where one can be mounted.
+mkdir fs
+if unshare -m sh -c 'mount -t tmpfs -o size=4M,nr_inodes=200 tmpfs fs' 2>/dev/null; then
+	within() { unshare -m sh -c "mount -t tmpfs -o size=4M,nr_inodes=200 tmpfs fs; $1"; }
+	w set w.json dataset.format=raw dataset.folders=0 dataset.files=120 dataset.sample_bytes=20000 >f.json
+	check 'the rest needs its own space alone' 'within "\"$IOREEL\" gen -q f.json fs/ds && rm fs/ds/train/*_0000001?_* && \"$IOREEL\" gen f.json fs/ds" | grep -q "10 files.*; 110 were there"'
+	w set f.json dataset.files=300 dataset.sample_bytes=10 >f.json.300
+	check 'too few inodes are said before' '! within "\"$IOREEL\" gen -q f.json.300 fs/ds" 2>err && grep -q "in 300 files, .fs/ds. has .* and 1[0-9][0-9] files free" err'
+else
+	skip 'the rest needs its own space alone' 'no mount'
+	skip 'too few inodes are said before' 'no mount'
+fi
+# The first file that is whole shows that gen is at work; two more take their time.
+w set w.json dataset.format=raw dataset.files=2000 dataset.folders=0 dataset.sample_bytes=1000000 >big.json
+for signal in INT TERM; do
+	check "SIG$signal ends gen in order" 'env --default-signal=INT "$IOREEL" gen -j 2 big.json long 2>err & pid=$!
+		until ls long/train 2>/dev/null | grep -q "bin$"; do kill -0 $pid || break; done
+		kill -'$signal' $pid; wait $pid; st=$?
+		[ $st = $(if [ '$signal' = INT ]; then echo 130; else echo 143; fi) ] && grep -q "stopped by a signal after .* of 2,000 files" err &&
+		[ -z "$(find long -name "*.part*")" ]; st=$?; rm -rf long; [ $st = 0 ]'
+done
 cat >sizes.py <<'PY'
 """Sizes of 1,000 samples follow the quantiles: KS at most max(0.003, 1 / files)."""
 import glob, os
