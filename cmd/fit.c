@@ -22,8 +22,7 @@ const struct reel_command cmd_fit = {
 	.task = "derive a benchmark from a run",
 	.usage = "[-o F.json] [-q] RUN",
 	.examples = "ioreel fit train.reel -o train.json\n"
-		    "ioreel gen train.json /scratch/train && ioreel run "
-		    "train.json --data /scratch/train\n",
+		    "ioreel fit train.darshan -o train.json\n",
 	.about = "Writes the workload of RUN: its data set, its order of "
 		 "reading, its readers, batches, steps and checkpoints. Each "
 		 "key is printed with the confidence and the reason of its "

@@ -13,6 +13,7 @@
 #include "cmd/gen.h"
 #include "replay/comm/comm.h"
 #include "replay/generate/generate.h"
+#include "replay/pipeline/stop.h"
 #include "replay/workload/workload.h"
 
 static int run(int argc, char **argv);
@@ -22,6 +23,7 @@ const struct reel_command cmd_gen = {
 	.task = "write the data set of a workload",
 	.usage = "[--scale 1/N] [-j N] [-q] F.json DIR",
 	.examples = "ioreel gen unet3d.json /scratch/unet3d\n"
+		    "ioreel gen --scale 1/100 unet3d.json /scratch/small\n"
 		    "mpirun -n 8 ioreel-mpi gen unet3d.json /scratch/unet3d\n",
 	.about = "Writes the files of the workload F.json into the folder DIR, "
 		 "which is empty, missing, or holds a part of them: then the "
@@ -29,6 +31,11 @@ const struct reel_command cmd_gen = {
 		 "of threads and ranks.",
 	.run = run,
 };
+
+static bool stopped(void)
+{
+	return stop_signal() != 0;
+}
 
 /* Rank 0 prints the closing line. */
 static int generate(const struct comm *comm, const char *file,
@@ -39,6 +46,7 @@ static int generate(const struct comm *comm, const char *file,
 	struct generate_result made;
 	char files[REEL_NUM], bytes[REEL_NUM], rate[REEL_NUM];
 	struct workload w;
+	int64_t all;
 	int rc = workload_read(&w, file, NULL, err);
 
 	if (!rc && w.kvcache.users)
@@ -47,6 +55,9 @@ static int generate(const struct comm *comm, const char *file,
 			       "objects of a key-value cache itself",
 			       file);
 	workload_scale(&w, scale);
+	all = w.dataset.files +
+	      (w.evaluation.every_epochs ? w.evaluation.files : 0);
+	stop_begin();
 	if (!rc)
 		rc = dataset_generate(&w, options, comm, &made, err);
 	workload_fini(&w);
@@ -56,7 +67,13 @@ static int generate(const struct comm *comm, const char *file,
 		double s = (double)(reel_now_ns() - start_ns) / 1e9;
 
 		comm->allreduce(sum, 3, COMM_SUM);
-		if (!quiet && comm->rank == 0)
+		if (!quiet && comm->rank == 0 && stop_signal())
+			fprintf(stderr,
+				"ioreel gen: stopped by a signal after %s of "
+				"%s files; the same command makes the others\n",
+				reel_num_count(files, sum[0] + sum[2]),
+				reel_num_count(bytes, all));
+		else if (!quiet && comm->rank == 0)
 			printf("%s: %s files, %s, in %.1f s (%s); %lld were "
 			       "there\n",
 			       options->dir, reel_num_count(files, sum[0]),
@@ -95,9 +112,10 @@ int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 	if (workload_scale_of(scale_text, &scale, &err))
 		return reel_cli_fail(cmd, &err);
 	options.dir = argv[first + 1];
+	options.stopped = stopped;
 	comm = ranks();
 	if (!generate(&comm, argv[first], &options, scale, quiet, &err))
-		return 0;
+		return stop_signal() ? 128 + stop_signal() : 0;
 	return comm_failed_elsewhere(&err) ? 1 : reel_cli_fail(cmd, &err);
 }
 

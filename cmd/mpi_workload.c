@@ -19,7 +19,7 @@ const struct reel_command cmd_mpi_gen = {
 	.program = "ioreel-mpi",
 	.name = "gen",
 	.task = "write the data set of a workload, each rank its share",
-	.usage = "[-j N] [-q] F.json DIR",
+	.usage = "[--scale 1/N] [-j N] [-q] F.json DIR",
 	.examples =
 		"  mpirun -n 8 ioreel-mpi gen unet3d.json /scratch/unet3d\n",
 	.about = "As ioreel gen: the files are the same for any number of "

@@ -420,27 +420,6 @@ static bool is_range(const char *s)
 	       sscanf(s, "%llu-%llu%n", &a, &b, &end) == 2 && !s[end] && a <= b;
 }
 
-/* The bytes of "500M"; -1: not a size. */
-static int64_t parse_size(const char *s)
-{
-	static const char unit[] = "KMGT";
-	char *end;
-	long long n;
-	const char *u;
-
-	errno = 0;
-	n = strtoll(s, &end, 10);
-	if (*s < '0' || *s > '9' || errno)
-		return -1;
-	u = *end ? strchr(unit, *end) : NULL;
-	if (u)
-		end += 1 + (end[1] == 'B');
-	for (long i = u ? u - unit + 1 : 0; i > 0; i--)
-		if (__builtin_mul_overflow(n, 1024ll, &n))
-			return -1;
-	return *end || n <= 0 ? -1 : n;
-}
-
 /* Turn "--events steps A-B" into "--events A-B", as the parser takes one word.
  */
 static int join_steps_option(int argc, char **argv)
@@ -463,7 +442,7 @@ static int join_steps_option(int argc, char **argv)
 
 /* Check and convert the values of options that are more than plain text. */
 static int parse_values(struct reel_record_options *opt, const char *events,
-			const char *size, int map)
+			int map)
 {
 	if (events && !strncmp(events, "steps ", 6))
 		events += 6;
@@ -483,10 +462,6 @@ static int parse_values(struct reel_record_options *opt, const char *events,
 				      "--stacks wants a number from 1, not "
 				      "'%s'",
 				      opt->stacks);
-	opt->max_bytes = size ? parse_size(size) : 0;
-	if (opt->max_bytes < 0)
-		return reel_cli_usage(&cmd_record,
-				      "--max-size wants a size, as 500M");
 	opt->mmap_faults = map == 1;
 	return 0;
 }
@@ -494,7 +469,7 @@ static int parse_values(struct reel_record_options *opt, const char *events,
 static int run(int argc, char **argv)
 {
 	struct reel_record_options opt = {.summarize = record_summarize};
-	const char *events = NULL, *size = NULL;
+	const char *events = NULL;
 	int map = 0;
 	bool quiet = false;
 	const struct reel_opt opts[] = {
@@ -511,7 +486,7 @@ static int run(int argc, char **argv)
 		 "leave PYTHONPATH unchanged: no steps, no spans", 0, 0},
 		{"events", 0, REEL_OPT_TEXT, &events, "WHICH",
 		 "all, none (only count calls), or steps A-B", 0, 0},
-		{"max-size", 0, REEL_OPT_TEXT, &size, "SIZE",
+		{"max-size", 0, REEL_OPT_SIZE, &opt.max_bytes, "SIZE",
 		 "limit of the trace; then counters (500M, 20G)", 0, 0},
 		{"follow-env", 0, REEL_OPT_FLAG, &opt.follow_env, NULL,
 		 "trace programs started with a cleared environment", 0, 0},
@@ -537,7 +512,7 @@ static int run(int argc, char **argv)
 	else if (at == argc || !argv[at][0])
 		status = reel_cli_usage(&cmd_record, "no command given");
 	else
-		status = parse_values(&opt, events, size, map);
+		status = parse_values(&opt, events, map);
 	if (!status && at >= 0)
 		status = record_job(&opt, argv + at, quiet);
 	free(opt.include.item);

@@ -34,6 +34,8 @@ const struct reel_command cmd_run = {
 		 "1/N] "
 		 "[--set KEY=VALUE] [--json] F.json",
 	.examples = "ioreel run unet3d.json --data /scratch/unet3d\n"
+		    "ioreel run unet3d.json --data /scratch/unet3d --rules "
+		    "mlperf-3.0\n"
 		    "mpirun -n 8 ioreel-mpi run unet3d.json --data "
 		    "/scratch/unet3d --json\n",
 	.about = "Reads the data set DIR, which ioreel gen made, as the job of "
@@ -58,6 +60,18 @@ struct run_command {
 	struct reel_buf line;	/* the command line */
 };
 
+/* Rules that the runs cannot change: said before them, which may take a day. */
+static void warn_before(const struct rules_case *series)
+{
+	struct rules_verdict verdict[RULES_MOST];
+	int n = rules_judge(series, true, verdict);
+
+	for (int i = 0; i < n; i++)
+		if (verdict[i].outcome == RULES_FAIL)
+			fprintf(stderr, "ioreel run: %s will fail: %s\n",
+				verdict[i].rule, verdict[i].text);
+}
+
 /* The series of runs that the rules ask for; rank 0 prints. A rule that fails is
  * a failure of its own kind. */
 static int by_rules(const struct comm *comm, const struct run_command *c,
@@ -73,12 +87,14 @@ static int by_rules(const struct comm *comm, const struct run_command *c,
 				 "%s has no key-value cache; give --rules %s",
 				 rules_name(series.version),
 				 rules_name(RULES_MLPERF_3_0));
-	if (rules_run(w, &c->options, comm, c->results, c->memory_bytes,
-		      &series, err)) {
+	rules_begin(w, comm, c->memory_bytes, &series);
+	if (comm->rank == 0 && !c->options.quiet)
+		warn_before(&series);
+	if (rules_run(w, &c->options, comm, c->results, &series, err)) {
 		rules_fini(&series);
 		return -1;
 	}
-	n = rules_judge(&series, verdict);
+	n = rules_judge(&series, false, verdict);
 	for (int i = 0; i < n; i++)
 		bad += verdict[i].outcome == RULES_FAIL;
 	if (comm->rank == 0)
@@ -230,9 +246,9 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		 "run by the rules of a benchmark, and judge it by them", 0, 0},
 		{"results", 0, REEL_OPT_TEXT, &c->results, "DIR",
 		 "with --rules: where results are kept (default: here)", 0, 0},
-		{"memory", 0, REEL_OPT_INT, &c->memory_bytes, "BYTES",
-		 "with --rules: memory of a host, other than it has", 1,
-		 INT64_MAX},
+		{"memory", 0, REEL_OPT_SIZE, &c->memory_bytes, "SIZE",
+		 "with --rules: memory of a host, other than it has (256G)", 0,
+		 0},
 		{"json", 0, REEL_OPT_FLAG, &c->json, NULL,
 		 "print the result as JSON", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &c->options.quiet, NULL,
@@ -247,8 +263,15 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		reel_cli_usage(cmd, "a workload is needed");
 		return -1;
 	}
-	if (!c->options.data && !c->options.null) {
-		reel_cli_usage(cmd, "--data DIR or --null is needed");
+	if (!c->options.data == !c->options.null) {
+		reel_cli_usage(cmd, c->options.null
+					    ? "--data and --null exclude each "
+					      "other"
+					    : "--data DIR or --null is needed");
+		return -1;
+	}
+	if (c->rules < 0 && (c->results || c->memory_bytes)) {
+		reel_cli_usage(cmd, "--results and --memory need --rules");
 		return -1;
 	}
 	if (c->rules >= 0 && c->options.null) {
@@ -265,6 +288,8 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 	}
 	if (!c->options.data)
 		c->options.data = "";
+	if (!c->results)
+		c->results = ".";
 	c->file = argv[first];
 	c->set = sets.item;
 	c->sets = sets.n;
@@ -298,7 +323,7 @@ static int keep_line(struct reel_buf *line, const struct reel_command *cmd,
 int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 	     int argc, char **argv)
 {
-	struct run_command c = {.rules = -1, .results = "."};
+	struct run_command c = {.rules = -1};
 	struct reel_error err = {0};
 	int rc = keep_line(&c.line, cmd, argc, argv);
 

@@ -39,8 +39,7 @@ const struct reel_command cmd_sweep = {
 	.examples = "ioreel sweep train.json --data /scratch/sweep --set "
 		    "pipeline.readers=1,2,4,8\n"
 		    "ioreel sweep train.json --data /scratch/sweep --set "
-		    "access.transfer_bytes=65536,1048576 --set cache=cold,warm "
-		    "--svg sweep.svg\n",
+		    "cache=cold,warm --csv sweep.csv\n",
 	.about = "Runs the workload at every point of the grid, N times each "
 		 "in turn, and prints means with 95 % confidence intervals. A "
 		 "winner is named only when its interval is apart from all "

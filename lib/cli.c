@@ -40,16 +40,19 @@ int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 	return reel_cli_fail(cmd, &err);
 }
 
+#define HELP_COLUMNS 80
+
 static const char *program_of(const struct reel_command *cmd)
 {
 	return cmd->program ? cmd->program : "ioreel";
 }
 
-static void print_usage(FILE *f, const struct reel_command *cmd)
+/* Errors have it on one line. */
+static void print_usage(FILE *f, const struct reel_command *cmd, int columns)
 {
 	int at = fprintf(f, "usage: %s %s ", program_of(cmd), cmd->name);
 
-	reel_terminal_words(f, cmd->usage, INT_MAX, 7, at);
+	reel_terminal_words(f, cmd->usage, columns, 7, at);
 	putc('\n', f);
 }
 
@@ -61,13 +64,11 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 		err->code == REEL_OK ? "failed for an unknown reason"
 				     : err->text);
 	if (err->code == REEL_E_USAGE) {
-		print_usage(stderr, cmd);
+		print_usage(stderr, cmd, INT_MAX);
 		return 2;
 	}
 	return err->code == REEL_E_LIMIT ? 3 : 1;
 }
-
-#define HELP_COLUMNS 80
 
 /* Print @text from column @at on. */
 static void print_text(const char *text, int at)
@@ -113,7 +114,7 @@ static void print_help(const struct reel_command *cmd,
 		line += n + (line[n] == '\n');
 	}
 	putchar('\n');
-	print_usage(stdout, cmd);
+	print_usage(stdout, cmd, HELP_COLUMNS);
 	if (cmd->about) {
 		putchar('\n');
 		print_text(cmd->about, 0);
@@ -146,6 +147,34 @@ static int set_int(struct walk *w, const struct reel_opt *o, const char *text)
 		return -1;
 	}
 	*(int64_t *)o->value = v;
+	return 0;
+}
+
+/* K, M, G and T are powers of 1024, with or without "B" and "iB". */
+static int set_size(struct walk *w, const struct reel_opt *o, const char *text)
+{
+	static const char unit[] = "KMGT";
+	const char *u;
+	char *end;
+	long long n;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (*text < '0' || *text > '9' || errno)
+		n = -1;
+	u = *end ? strchr(unit, *end) : NULL;
+	if (u)
+		end++;
+	end += u && !strcmp(end, "iB") ? 2 : !strcmp(end, "B");
+	for (long i = u ? u - unit + 1 : 0; n > 0 && i > 0; i--)
+		if (__builtin_mul_overflow(n, 1024ll, &n))
+			n = -1;
+	if (*end || n <= 0) {
+		reel_cli_usage(w->cmd, "--%s wants a size, as 500M, not '%s'",
+			       o->name, text);
+		return -1;
+	}
+	*(int64_t *)o->value = n;
 	return 0;
 }
 
@@ -220,6 +249,8 @@ static int set_value(struct walk *w, const struct reel_opt *o, const char *text)
 		return set_list(w, o, text);
 	case REEL_OPT_INT:
 		return set_int(w, o, text);
+	case REEL_OPT_SIZE:
+		return set_size(w, o, text);
 	case REEL_OPT_DOUBLE:
 		return set_double(w, o, text);
 	case REEL_OPT_CHOICE:

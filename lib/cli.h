@@ -20,6 +20,7 @@ enum reel_opt_type {
 	REEL_OPT_MAYBE,	 /* const char **: the value after '=', or "" */
 	REEL_OPT_LIST,	 /* struct reel_opt_list *: may be repeated */
 	REEL_OPT_INT,	 /* int64_t *, within [min, max] */
+	REEL_OPT_SIZE,	 /* int64_t *, bytes above 0: 4096, 500M, 20G, 1TiB */
 	REEL_OPT_DOUBLE, /* double *, within [min, max] */
 	REEL_OPT_CHOICE, /* int *: index into choices, "a|b|c" */
 };

@@ -14,6 +14,7 @@
 
 #include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/progress.h"
 
 #include "replay/comm/comm.h"
@@ -28,6 +29,7 @@ struct making {
 	struct dataset d;
 	const struct format *format;
 	const char *dir;
+	bool (*stopped)(void);
 	uint64_t first, step; /* files first, first + step ... are ours */
 	atomic_uint_fast64_t next;
 	atomic_bool stop;
@@ -145,7 +147,7 @@ static void *make_files(void *arg)
 {
 	struct making *m = arg;
 
-	while (!atomic_load(&m->stop)) {
+	while (!atomic_load(&m->stop) && !(m->stopped && m->stopped())) {
 		uint64_t i = atomic_fetch_add(&m->next, 1);
 		uint64_t file = m->first + i * m->step, bytes = 0;
 		struct reel_error err = {0};
@@ -188,37 +190,86 @@ static int make_part(struct making *m, int64_t threads, struct reel_error *err)
 
 /* --- before and around ---------------------------------------------------- */
 
-/* Files that are there need no space; those of one size are not counted one by
- * one. */
+/* Space that files need, and their number. */
+struct need {
+	double bytes, files;
+};
+
+/* Files of one size are not counted one by one. */
+static void count_all(const struct making *m, struct need *need)
+{
+	need->files += (double)m->d.files;
+	if (m->d.is->sample_bytes.n == 1 && m->d.files) {
+		need->bytes += (double)m->format->disk_bytes(&m->d, 0) *
+			       (double)m->d.files;
+		return;
+	}
+	for (uint64_t i = 0; i < m->d.files; i++)
+		need->bytes += (double)m->format->disk_bytes(&m->d, i);
+}
+
+static int count_missing(const struct making *m, struct need *need,
+			 struct reel_error *err)
+{
+	struct reel_buf path = REEL_BUF_INIT;
+	int rc = 0;
+
+	for (uint64_t i = 0; !rc && i < m->d.files; i++) {
+		rc = full_path(m, i, "", &path, err);
+		if (rc || !access(reel_buf_text(&path), F_OK))
+			continue;
+		need->bytes += (double)m->format->disk_bytes(&m->d, i);
+		need->files++;
+	}
+	reel_buf_fini(&path);
+	return rc;
+}
+
+/* A file system without a limit of inodes says 0 of them. */
+static bool is_enough(const struct need *need, const struct statvfs *fs)
+{
+	return need->bytes <= (double)fs->f_bavail * (double)fs->f_frsize &&
+	       (!fs->f_files || need->files <= (double)fs->f_favail);
+}
+
+/* Files that are there need no space: they are looked for only where space for all
+ * is not free. */
 static int check_space(const struct workload *w, const char *dir,
 		       struct reel_error *err)
 {
-	const struct format *format = format_of(w->dataset.format);
+	struct making m = {.format = format_of(w->dataset.format), .dir = dir};
+	struct need need = {0};
 	struct statvfs fs;
-	double need = 0, free_bytes;
+	char bytes[REEL_NUM], free_bytes[REEL_NUM];
+	char files[REEL_NUM], inodes[REEL_NUM];
 
-	for (int part = DATASET_TRAIN; part <= DATASET_EVALUATION; part++) {
-		struct dataset d;
-
-		dataset_init(&d, w, (enum dataset_part)part);
-		if (d.is->sample_bytes.n == 1 && d.files) {
-			need += (double)format->disk_bytes(&d, 0) *
-				(double)d.files;
-			continue;
-		}
-		for (uint64_t i = 0; i < d.files; i++)
-			need += (double)format->disk_bytes(&d, i);
-	}
 	if (statvfs(dir, &fs))
 		return reel_fail(err, REEL_E_IO, "cannot look at '%s': %s", dir,
 				 strerror(errno));
-	free_bytes = (double)fs.f_bavail * (double)fs.f_frsize;
-	return need > free_bytes
-		       ? reel_fail(err, REEL_E_IO,
-				   "the data set needs %.4g MB, '%s' has %.4g "
-				   "MB free",
-				   need / 1e6, dir, free_bytes / 1e6)
-		       : 0;
+	for (int part = DATASET_TRAIN; part <= DATASET_EVALUATION; part++) {
+		dataset_init(&m.d, w, (enum dataset_part)part);
+		count_all(&m, &need);
+	}
+	if (is_enough(&need, &fs))
+		return 0;
+	need = (struct need){0};
+	for (int part = DATASET_TRAIN; part <= DATASET_EVALUATION; part++) {
+		dataset_init(&m.d, w, (enum dataset_part)part);
+		if (count_missing(&m, &need, err))
+			return -1;
+	}
+	if (is_enough(&need, &fs))
+		return 0;
+	return reel_fail(
+		err, REEL_E_IO,
+		"the data set needs %s in %s files, '%s' has %s and %s files "
+		"free",
+		reel_num_bytes(bytes, need.bytes),
+		reel_num_count(files, (int64_t)need.files), dir,
+		reel_num_bytes(free_bytes,
+			       (double)fs.f_bavail * (double)fs.f_frsize),
+		fs.f_files ? reel_num_count(inodes, (int64_t)fs.f_favail)
+			   : "no limit of");
 }
 
 static int make_all(const struct workload *w, const struct generate_options *o,
@@ -233,6 +284,7 @@ static int make_all(const struct workload *w, const struct generate_options *o,
 	     part++) {
 		struct making m = {.format = format_of(w->dataset.format),
 				   .dir = o->dir,
+				   .stopped = o->stopped,
 				   .first = (uint64_t)comm->rank,
 				   .step = (uint64_t)comm->size,
 				   .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -249,6 +301,23 @@ static int make_all(const struct workload *w, const struct generate_options *o,
 	return rc;
 }
 
+/* A folder that is refused stays as it was. */
+static int claim(const struct workload *w, const char *dir,
+		 struct reel_error *err)
+{
+	bool was_there = !access(dir, F_OK), claimed;
+
+	if (dataset_claim(w, dir, &claimed, err))
+		return -1;
+	if (!check_space(w, dir, err))
+		return 0;
+	if (claimed)
+		dataset_unmark(dir);
+	if (!was_there)
+		rmdir(dir);
+	return -1;
+}
+
 int dataset_generate(const struct workload *w,
 		     const struct generate_options *options,
 		     const struct comm *comm, struct generate_result *result,
@@ -263,8 +332,7 @@ int dataset_generate(const struct workload *w,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
 	if (comm->rank == 0)
-		rc = dataset_claim(w, options->dir, err) ||
-		     check_space(w, options->dir, err);
+		rc = claim(w, options->dir, err);
 	if (comm_agree(comm, rc, err))
 		return -1;
 	rc = make_all(w, options, comm, result, err);

@@ -3,6 +3,7 @@
 #ifndef REPLAY_GENERATE_GENERATE_H
 #define REPLAY_GENERATE_GENERATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct comm;
@@ -13,8 +14,9 @@ struct workload;
 #define DATASET_MARK ".ioreel-dataset.json"
 
 struct generate_options {
-	const char *dir; /* made when it is missing */
-	int64_t threads; /* 0: one for each processor */
+	const char *dir;       /* made when it is missing */
+	int64_t threads;       /* 0: one for each processor */
+	bool (*stopped)(void); /* no more files are begun; or NULL */
 };
 
 struct generate_result {

@@ -95,8 +95,13 @@ int dataset_is_of(const struct workload *w, const char *dir,
 	if (!id || mark_path(&path, dir, err))
 		goto out;
 	if (access(reel_buf_text(&path), R_OK)) {
-		reel_fail(err, REEL_E_USAGE,
-			  "'%s' is no data set that ioreel gen made", dir);
+		if (errno != ENOENT || access(dir, F_OK))
+			reel_fail(err, REEL_E_IO, "cannot open '%s': %s", dir,
+				  strerror(errno));
+		else
+			reel_fail(err, REEL_E_USAGE,
+				  "'%s' is no data set that ioreel gen made",
+				  dir);
 		goto out;
 	}
 	was = json_load_file(reel_buf_text(&path), 0, NULL);
@@ -134,13 +139,23 @@ static int is_empty(const char *dir, struct reel_error *err)
 	return empty;
 }
 
-int dataset_claim(const struct workload *w, const char *dir,
+void dataset_unmark(const char *dir)
+{
+	struct reel_buf path = REEL_BUF_INIT;
+
+	if (!mark_path(&path, dir, NULL))
+		unlink(reel_buf_text(&path));
+	reel_buf_fini(&path);
+}
+
+int dataset_claim(const struct workload *w, const char *dir, bool *claimed,
 		  struct reel_error *err)
 {
 	struct reel_buf path = REEL_BUF_INIT;
 	bool marked;
 	int empty;
 
+	*claimed = false;
 	if (mkdir(dir, 0777) && errno != EEXIST)
 		return reel_fail(err, REEL_E_IO, "cannot make '%s': %s", dir,
 				 strerror(errno));
@@ -158,5 +173,8 @@ int dataset_claim(const struct workload *w, const char *dir,
 				 "'%s' is not empty and no data set of ioreel; "
 				 "give an empty folder",
 				 dir);
-	return dataset_mark(w, dir, err);
+	if (dataset_mark(w, dir, err))
+		return -1;
+	*claimed = true;
+	return 0;
 }

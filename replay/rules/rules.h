@@ -57,21 +57,27 @@ struct rules_verdict {
 	char text[256];	  /* one line with both, and their units */
 };
 
+/* The ranks and hosts of @comm, and the memory of a host: @memory_bytes, or, if 0,
+ * as the kernel has it. Collective. */
+void rules_begin(const struct workload *w, const struct comm *comm,
+		 int64_t memory_bytes, struct rules_case *c);
+int64_t rules_host_memory(void);
+
 /*
- * Run @w by the rules: training six times with another seed each, checkpoints alone
+ * Run @w by the rules, after rules_begin(): training six times with another seed each, checkpoints alone
  * once, with the page cache emptied of them before they are read, a key-value cache
- * once, with its trials. Gives memory to @c for rules_fini(). @results is the folder of the results, @memory_bytes the memory of a host (0: ask the kernel).
- * Collective. 0, or -1 on all ranks with @err.
+ * once, with its trials. Gives memory to @c for rules_fini(). @results is the folder
+ * of the results. Collective. 0, or -1 on all ranks with @err.
  */
 int rules_run(const struct workload *w, const struct run_options *options,
 	      const struct comm *comm, const char *results,
-	      int64_t memory_bytes, struct rules_case *c,
-	      struct reel_error *err);
+	      struct rules_case *c, struct reel_error *err);
 
 void rules_fini(struct rules_case *c);
 
-/* The verdict of each rule that applies. Their number. */
-int rules_judge(const struct rules_case *c,
+/* The verdict of each rule that applies, or, @before the runs, of those that need
+ * none. Their number. */
+int rules_judge(const struct rules_case *c, bool before,
 		struct rules_verdict verdict[static RULES_MOST]);
 
 /* Samples that the data set needs at least, and the two numbers of which it is the

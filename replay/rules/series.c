@@ -35,14 +35,10 @@ static int64_t count_hosts(const struct comm *comm)
 	}
 }
 
-/* The largest of all hosts. */
-static int64_t host_memory(const struct comm *comm)
+int64_t rules_host_memory(void)
 {
-	int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) *
-			(int64_t)sysconf(_SC_PAGE_SIZE);
-
-	comm->allreduce(&bytes, 1, COMM_MAX);
-	return bytes;
+	return (int64_t)sysconf(_SC_PHYS_PAGES) *
+	       (int64_t)sysconf(_SC_PAGE_SIZE);
 }
 
 /* A folder that is missing is made by the run, in its parent. */
@@ -152,22 +148,29 @@ static int run_series(const struct workload *w,
 	return 0;
 }
 
+void rules_begin(const struct workload *w, const struct comm *comm,
+		 int64_t memory_bytes, struct rules_case *c)
+{
+	int64_t bytes = rules_host_memory();
+
+	comm->allreduce(&bytes, 1, COMM_MAX); /* the largest of all hosts */
+	c->w = w;
+	c->accelerators = comm->size;
+	c->hosts = count_hosts(comm);
+	c->memory_given = memory_bytes > 0;
+	c->memory_bytes = memory_bytes > 0 ? memory_bytes : bytes;
+	c->checkpoint_bytes =
+		(int64_t)checkpoint_bytes(&w->checkpoint, comm->size);
+}
+
 int rules_run(const struct workload *w, const struct run_options *options,
 	      const struct comm *comm, const char *results,
-	      int64_t memory_bytes, struct rules_case *c,
-	      struct reel_error *err)
+	      struct rules_case *c, struct reel_error *err)
 {
 	const char *data = w->epochs || w->kvcache.users ? options->data
 							 : options->checkpoints;
 	int64_t differs;
 
-	c->w = w;
-	c->accelerators = comm->size;
-	c->hosts = count_hosts(comm);
-	c->memory_given = memory_bytes > 0;
-	c->memory_bytes = memory_bytes > 0 ? memory_bytes : host_memory(comm);
-	c->checkpoint_bytes =
-		(int64_t)checkpoint_bytes(&w->checkpoint, comm->size);
 	c->runs = 0;
 	if (run_series(w, options, comm, c, err))
 		return -1;

@@ -32,21 +32,23 @@ static int add_file(struct dlio *d, struct reel_buf *list, const char *owner,
 		fsync ? "true" : "false");
 }
 
-/* Lists of tensors, which each rank of a pipeline stage writes. */
+/*
+ * Lists of tensors. DLIO takes their numbers as bytes, whatever the types of the
+ * model. Each rank of a pipeline stage writes its part of a tensor in each file of a
+ * layer, and of the optimizer's groups twice each and all of them once more.
+ */
 static int add_tensors(struct dlio *d, struct reel_buf *list, double layers)
 {
-	const char *type = dlio_word(d, "model.model_datatype", "fp16");
-	const char *optimizer =
-		dlio_word(d, "model.optimizer_datatype", "fp32");
 	double stages = dlio_number(d, "model.parallelism.pipeline", 1);
+	double parts = dlio_number(d, "model.parallelism.tensor", 1);
 	struct dlio_list layer = dlio_list(d, "model.layer_parameters");
 	struct dlio_list groups = dlio_list(d, "model.optimization_groups");
 	double each = layers > 0 && stages > 0 ? ceil(layers / stages) : 1;
 
 	return (layer.n &&
-		add_file(d, list, "all", each, layer.sum * type_bytes(type))) ||
-	       (groups.n && add_file(d, list, "all", 1,
-				     groups.sum * type_bytes(optimizer)));
+		add_file(d, list, "all", each,
+			 parts > 0 ? floor(layer.sum / parts) : layer.sum)) ||
+	       (groups.n && add_file(d, list, "all", 1, 3 * groups.sum));
 }
 
 /*
@@ -124,8 +126,6 @@ static int set_times(struct dlio *d)
 {
 	double steps =
 		dlio_number(d, "checkpoint.steps_between_checkpoints", -1);
-	double epochs =
-		dlio_number(d, "checkpoint.epochs_between_checkpoints", 1);
 	double writes = dlio_number(d, "checkpoint.num_checkpoints_write", -1);
 	double reads = dlio_number(d, "checkpoint.num_checkpoints_read", -1);
 	double pause = dlio_number(d, "checkpoint.time_between_checkpoints", 0);
@@ -138,7 +138,10 @@ static int set_times(struct dlio *d)
 		       dlio_set(d, "checkpoint.pause_ns=%.0f",
 				pause > 0 ? round(pause * 1e9) : 0);
 	return steps > 0 ? dlio_set(d, "checkpoint.every_steps=%.16g", steps)
-			 : dlio_set(d, "checkpoint.every_epochs=%.16g", epochs);
+			 : dlio_set_epochs(
+				   d, "checkpoint.checkpoint_after_epoch",
+				   "checkpoint.epochs_between_checkpoints",
+				   "checkpoint.every_epochs");
 }
 
 int dlio_set_checkpoint(struct dlio *d)

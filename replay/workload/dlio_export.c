@@ -170,6 +170,8 @@ static void put_dataset(struct writing *to)
 		line(to, "  num_subfolders_train: %" PRId64, d->folders);
 	if (w->evaluation.every_epochs)
 		line(to, "  num_files_eval: %" PRId64, w->evaluation.files);
+	if (w->evaluation.every_epochs && d->folders)
+		line(to, "  num_subfolders_eval: %" PRId64, d->folders);
 	if (d->sample_bytes.n)
 		put_sizes(to);
 	if (d->compression && d->format != WORKLOAD_HDF5)

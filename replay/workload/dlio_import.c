@@ -261,18 +261,41 @@ static int set_pipeline(struct dlio *d)
 							      : "false");
 }
 
+int dlio_set_epochs(struct dlio *d, const char *first, const char *between,
+		    const char *to)
+{
+	double epochs = dlio_number(d, "train.epochs", 1);
+	double a = dlio_number(d, first, 1), b = dlio_number(d, between, 1);
+	bool once = a + b > epochs && 2 * a > epochs;
+
+	if (a != b && !once)
+		dlio_note(d,
+			  "%s: DLIO's are after %.16g epochs, and every %.16g "
+			  "epochs from then on; here they are every %.16g "
+			  "epochs",
+			  between, a, b, b);
+	return dlio_set(d, "%s=%.16g", to, once ? a : b);
+}
+
 static int set_workflow(struct dlio *d)
 {
 	bool train = dlio_flag(d, "workflow.train", true);
 	bool evaluates = dlio_flag(d, "workflow.evaluation", false);
-	double every = dlio_number(d, "evaluation.epochs_between_evals", 1);
 
+	if (!train && !dlio_flag(d, "workflow.checkpoint", false) &&
+	    dlio_flag(d, "workflow.generate_data", false)) {
+		dlio_note(d, "workflow.train: DLIO only makes this data set; "
+			     "here it is read too");
+		train = true;
+	}
 	if (!train &&
 	    (dlio_set(d, "epochs=0") || dlio_set(d, "dataset.files=0") ||
 	     dlio_set(d, "dataset.folders=0")))
 		return -1;
 	if (train && evaluates)
-		return dlio_set(d, "evaluation.every_epochs=%.16g", every) ||
+		return dlio_set_epochs(d, "evaluation.eval_after_epoch",
+				       "evaluation.epochs_between_evals",
+				       "evaluation.every_epochs") ||
 		       dlio_set_time(d, "evaluation.eval_time",
 				     "evaluation.step_ns");
 	return dlio_set(d, "evaluation.files=0");

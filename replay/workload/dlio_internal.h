@@ -50,6 +50,13 @@ int dlio_set_time(struct dlio *d, const char *key, const char *to);
 /* Sizes of samples: a normal distribution, as DLIO's, of at least 1 byte. */
 int dlio_set_sizes(struct dlio *d, double mean, double stdev);
 /* Files and intervals of checkpoints. */
+/*
+ * DLIO does a thing after the epochs @first, @first + @between and so on; a workload
+ * does it every so many epochs. Set @to, to the same epochs if they can be; else a
+ * line says so.
+ */
+int dlio_set_epochs(struct dlio *d, const char *first, const char *between,
+		    const char *to);
 int dlio_set_checkpoint(struct dlio *d);
 
 #endif

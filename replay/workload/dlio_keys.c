@@ -9,6 +9,7 @@
 #include "lib/error.h"
 
 #include "replay/workload/dlio_internal.h"
+#include "replay/workload/workload.h"
 
 /* Earlier names, those of 2.0.0; and names that look right but are not read. */
 static const struct renamed {
@@ -127,12 +128,10 @@ static const struct known {
 	{"evaluation.eval_time_stdev", NULL},
 	{"evaluation.eval_time.", NULL},
 	{"evaluation.epochs_between_evals", NULL},
-	{"evaluation.eval_after_epoch",
-	 "the first evaluation follows epochs_between_evals epochs here"},
+	{"evaluation.eval_after_epoch", NULL},
 	{"checkpoint.epochs_between_checkpoints", NULL},
 	{"checkpoint.steps_between_checkpoints", NULL},
-	{"checkpoint.checkpoint_after_epoch",
-	 "the first checkpoint follows epochs_between_checkpoints epochs here"},
+	{"checkpoint.checkpoint_after_epoch", NULL},
 	{"checkpoint.type", NULL},
 	{"checkpoint.fsync", NULL},
 	{"checkpoint.num_checkpoints_write", NULL},
@@ -219,8 +218,9 @@ static int rename_key(struct dlio *d, struct yaml_scalar *s)
 	return 0;
 }
 
-/* One note for a group, not one for each of its members. */
-static void note_key(struct dlio *d, uint32_t at)
+/* One note for a group, not one for each of its members. False: DLIO has no such
+ * key. */
+static bool note_key(struct dlio *d, uint32_t at)
 {
 	const struct yaml_scalar *s = &d->yaml.at[at];
 
@@ -235,9 +235,10 @@ static void note_key(struct dlio *d, uint32_t at)
 		if (k->note && !said)
 			dlio_note(d, "%.*s: not imported: %s",
 				  (int)strcspn(s->key, "["), s->key, k->note);
-		return;
+		return true;
 	}
 	dlio_note(d, "%.200s: DLIO has no such key, and ignores it", s->key);
+	return false;
 }
 
 /* Below "workload", as Hydra composes it, or at the top, as in a file of its
@@ -259,12 +260,23 @@ static int strip_workload(struct dlio *d)
 
 int dlio_rename_keys(struct dlio *d)
 {
+	const struct yaml_scalar *schema = yaml_scalar_of(&d->yaml, "schema");
+	int known_keys = 0;
+
+	if (schema && !strcmp(schema->text, WORKLOAD_SCHEMA))
+		return reel_fail(d->err, REEL_E_FORMAT,
+				 "'%s' is a workload already: nothing to "
+				 "import",
+				 d->path);
 	strip_workload(d);
 	for (uint32_t i = 0; i < d->yaml.n; i++)
 		if (rename_key(d, &d->yaml.at[i]))
 			return -1;
 	for (uint32_t i = 0; i < d->yaml.n; i++)
-		note_key(d, i);
+		known_keys += note_key(d, i);
+	if (!known_keys && d->yaml.n)
+		return reel_fail(d->err, REEL_E_FORMAT,
+				 "'%s' has no key of DLIO", d->path);
 	return d->failed ? -1 : 0;
 }
 

@@ -4,7 +4,8 @@
 
 #include "replay/workload/workload.h"
 
-#define MOST_COUNT 1e9		      /* files, steps, samples of a file */
+#define MOST_COUNT 1e9		      /* files, steps */
+#define MOST_SAMPLES 1e12	      /* of a file */
 #define MOST_BYTES 1125899906842624.0 /* 2^50 */
 #define MOST_NS 86400e9		      /* a day */
 #define MOST_SEED 9007199254740991.0  /* 2^53 - 1 */
@@ -86,7 +87,7 @@ static const struct workload_key column[] = {
 static const struct workload_key dataset[] = {
 	WORD(workload_dataset, format, formats, WORKLOAD_RAW),
 	INTEGER(workload_dataset, files, 0, MOST_COUNT, 1),
-	INTEGER(workload_dataset, samples_per_file, 1, MOST_COUNT, 1),
+	INTEGER(workload_dataset, samples_per_file, 1, MOST_SAMPLES, 1),
 	QUANTILES(workload_dataset, sample_bytes, MOST_BYTES),
 	NUMBERS(workload_dataset, series_bytes, KEY_INTEGERS, 0, MOST_BYTES,
 		65536),
@@ -105,7 +106,7 @@ static const struct workload_key dataset[] = {
 
 static const struct workload_key evaluation[] = {
 	INTEGER(workload_evaluation, files, 0, MOST_COUNT, 0),
-	INTEGER(workload_evaluation, samples_per_file, 1, MOST_COUNT, 1),
+	INTEGER(workload_evaluation, samples_per_file, 1, MOST_SAMPLES, 1),
 	INTEGER(workload_evaluation, every_epochs, 0, MOST_COUNT, 0),
 	INTEGER(workload_evaluation, batch, 1, 1e6, 1),
 	QUANTILES(workload_evaluation, step_ns, MOST_NS),

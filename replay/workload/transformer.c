@@ -7,6 +7,7 @@
 #include "replay/workload/transformer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/error.h"
 
@@ -255,4 +256,45 @@ double checkpoint_bytes(const struct workload_checkpoint *c, int64_t ranks)
 		       (f->owner == WORKLOAD_ALL ? (double)ranks : 1);
 	}
 	return sum;
+}
+
+/* Bytes of the tensors that the rank at @p saves. */
+static int add_saved(const struct workload_transformer *t,
+		     const struct transformer_place *p, double *sum,
+		     struct reel_error *err)
+{
+	struct transformer_file file;
+
+	for (uint32_t i = 0; transformer_file_at(t, p, i, &file); i++) {
+		int64_t *bytes;
+		int64_t n = transformer_file_tensors(t, p, &file, &bytes, err);
+
+		if (n < 0)
+			return -1;
+		for (int64_t k = 0; k < n; k++)
+			*sum += (double)bytes[k];
+		free(bytes);
+	}
+	return 0;
+}
+
+int checkpoint_rank_bytes(const struct workload_checkpoint *c, int64_t rank,
+			  int64_t ranks, double *bytes, struct reel_error *err)
+{
+	struct transformer_place place;
+
+	*bytes = 0;
+	for (uint32_t i = 0; i < c->files_n; i++) {
+		const struct workload_checkpoint_file *f = &c->files[i];
+		double all = (double)f->bytes * (double)f->count;
+
+		if (f->owner == WORKLOAD_SHARD)
+			*bytes += all / (double)ranks;
+		else if (f->owner == WORKLOAD_ALL || rank == 0)
+			*bytes += all;
+	}
+	if (!c->transformer.layers)
+		return 0;
+	transformer_place(&c->transformer, rank, ranks, &place);
+	return add_saved(&c->transformer, &place, bytes, err);
 }

@@ -58,5 +58,8 @@ int64_t transformer_file_tensors(const struct workload_transformer *t,
 
 /* Bytes of tensors of a checkpoint of @ranks ranks, without the layouts' own. */
 double checkpoint_bytes(const struct workload_checkpoint *c, int64_t ranks);
+/* Those that one of the ranks saves. 0, or -1 with @err (REEL_E_MEMORY). */
+int checkpoint_rank_bytes(const struct workload_checkpoint *c, int64_t rank,
+			  int64_t ranks, double *bytes, struct reel_error *err);
 
 #endif

@@ -22,7 +22,15 @@ check 'and the closest verb is suggested, on stderr' \
 is 'an unknown option is wrong usage' "$(status "$IOREEL" --frobnicate)" 2
 is 'a verb with control characters' "$(status "$IOREEL" "$(printf 'a\nb\033[2J')")" 2
 check 'cannot break the line' '[ "$(grep -c "a.nb.x1b" err)" = 1 ]'
-for verb in record load report sql export compare replay; do
+# page FILE: a page as text. Without groff, its source with the dashes of options.
+page() {
+	if command -v groff >/dev/null; then
+		groff -mandoc -Tascii "$1" | sed 's/.\x08//g; s/\x1b\[[0-9;]*m//g'
+	else
+		sed 's/Fl -/--/g; s/^\.Nm /     /' "$1"
+	fi
+}
+for verb in record load report sql export compare replay fit gen run sweep workload; do
 	is "$verb --help" "$(status "$IOREEL" $verb --help)" 0
 	check 'fits a screen and starts with two examples' \
 		'[ "$(head -2 out | grep -c "^  . ioreel '$verb'")" = 2 ] &&
@@ -36,6 +44,12 @@ for verb in record load report sql export compare replay; do
 	check 'and shows one line of usage' \
 		'[ "$(wc -l <err)" = 2 ] && grep -q "^usage: ioreel '$verb'" err'
 	check "man page of $verb" '[ -s "$TOP/man/ioreel-'$verb'.1" ]'
+	page "$TOP/man/ioreel-$verb.1" >page
+	check "its synopsis begins with ioreel $verb" '
+		sed -n "/^SYNOPSIS/,/^[A-R]/p" page | grep -q "^ *ioreel '$verb'"'
+	for option in $(sed -n 's/^  *\(-.,\)* *--\([a-z-]*\).*/\2/p' by-option); do
+		[ "$option" = help ] || check "it has --$option" "grep -q -- '--$option' page"
+	done
 done
 check 'record --help has the cost of recording, the size of a trace, and PATH' '
 	"$IOREEL" record --help | tr "\n" " " | grep -q \

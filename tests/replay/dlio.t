@@ -98,12 +98,12 @@ check 'fsync is made, and DLIO does not make it' 'grep -q "fsync: DLIO never" no
 check 'there and back' 'w export l.json --as dlio -o l2.yaml && w import l2.yaml -o l2.json 2>/dev/null &&
 	[ "$(field l2.json "d[\"checkpoint\"]")" = "$(field l.json "d[\"checkpoint\"]")" ] && grep -q "type: transformer" l2.yaml'
 cat >shards.yaml <<'Y'
-model: {name: s, type: transformer, num_layers: 4, optimization_groups: [1000, 500], parallelism: {tensor: 2}}
+model: {name: s, type: transformer, num_layers: 4, optimization_groups: [1000, 500], layer_parameters: [3000, 1000], parallelism: {tensor: 2, pipeline: 2}}
 workflow: {train: False, checkpoint: True}
 checkpoint: {num_checkpoints_write: 1}
 Y
 check 'a transformer by lists of tensors has no model_size_bytes' 'w import shards.yaml -o s.json 2>notes &&
-	[ "$(field s.json "[(f[\"owner\"], f[\"bytes\"]) for f in d[\"checkpoint\"][\"files\"]]")" = "[('"'all'"', 6000)]" ]'
+	[ "$(field s.json "[(f[\"owner\"], f[\"count\"], f[\"bytes\"]) for f in d[\"checkpoint\"][\"files\"]]")" = "[('"'all'"', 2, 2000), ('"'all'"', 1, 4500)]" ]'
 cat >shipped.py <<'PY'
 """The models that DLIO ships, from their sizes, heads and parallelism: as in workloads/."""
 import json, subprocess, sys
@@ -194,47 +194,91 @@ check 'a format that DLIO lacks is refused' 'w set o.json dataset.format=tar >p.
 
 # --- DLIO's own loader --------------------------------------------------------
 cat >loader.py <<'PY'
-import json, sys, types
+"""DLIO's own reading of all workloads that it ships, and of what ioreel makes of them."""
+import glob, os, subprocess, sys, types
 import yaml
-try:
-    import dftracer.logger
-except ImportError: # a tracer, whose stand-in in DLIO 2.0.0 does not work
-    class Tracer:
-        def __init__(self, *a, **k): pass
-        def log(self, f): return f
-        log_init = log_static = log
-    stub = types.ModuleType("dftracer.logger")
-    stub.dftracer, stub.dft_fn, stub.DFTRACER_ENABLE = Tracer, Tracer, False
-    sys.modules["dftracer"] = types.ModuleType("dftracer")
-    sys.modules["dftracer.logger"] = stub
+class Tracer: # DLIO's stand-in for it does not work
+    def __init__(self, *a, **k): pass
+    def log(self, f): return f
+    log_init = log_static = log
+for module in "dftracer", "dftracer.logger", "dftracer.python":
+    stub = sys.modules[module] = types.ModuleType(module)
+    stub.dftracer, stub.dft_fn, stub.ai, stub.DFTRACER_ENABLE = Tracer, Tracer, Tracer(), False
 if sys.argv[1:] == ["--there"]:
     import dlio_benchmark.utils.config, mpi4py.MPI
     sys.exit()
+import dlio_benchmark
 from dlio_benchmark.utils.config import ConfigArguments, DLIOMPI, LoadConfig
-config = yaml.safe_load(open(sys.argv[1]))
-d = json.load(open(sys.argv[2]))
 DLIOMPI.get_instance().initialize()
-args = ConfigArguments.get_instance()
-LoadConfig(args, config)
-length = getattr(args, "record_length_bytes", getattr(args, "record_length", None))
-assert args.num_files_train == d["dataset"]["files"]
-assert args.num_samples_per_file == d["dataset"]["samples_per_file"]
-assert length == d["dataset"]["sample_bytes"]["quantiles"][16]
-assert args.batch_size == d["pipeline"]["batch"] and args.read_threads == d["pipeline"]["readers"]
-assert args.epochs == d["epochs"] and args.do_checkpoint and args.epochs_between_checkpoints == 2
-assert args.format.value == d["dataset"]["format"] and args.framework.value == "pytorch"
-assert abs(args.computation_time * 1e9 - d["compute"]["step_ns"]) < 1
-assert abs(args.au * 100 - d["rules"]["au_percent"]) < 1e-9
-size = getattr(args, "model_size_bytes", None) or args.model_size
-assert size == d["checkpoint"]["files"][0]["bytes"], size
+def load(path):
+    ConfigArguments._ConfigArguments__instance = None
+    args = ConfigArguments.get_instance()
+    LoadConfig(args, yaml.safe_load(open(path)))
+    return args
+def done_after(a, first, between):
+    """The epochs after which it is done."""
+    return list(range(getattr(a, first), a.epochs + 1, getattr(a, between)))
+def value(v):
+    return getattr(v, "value", v)
+same = """framework epochs batch_size read_threads num_files_train num_samples_per_file computation_time seed
+          seed_change_epoch total_training_steps transfer_size num_subfolders_train do_eval do_checkpoint
+          au file_prefix preprocess_time""".split()
+evaluated = "num_files_eval batch_size_eval eval_time num_subfolders_eval".split()
+program, count = sys.argv[1], 0
+for path in sorted(glob.glob(os.path.dirname(dlio_benchmark.__file__) + "/configs/workload/*.yaml")):
+    name = os.path.basename(path)
+    subprocess.run([program, "workload", "import", path, "-o", "x.json"], check=True, capture_output=True)
+    subprocess.run([program, "workload", "check", "x.json"], check=True, capture_output=True)
+    subprocess.run([program, "run", "-q", "--null", "--scale", "1/1000", *(["--set", "epochs=1"] if load(path).epochs > 100 else []), "--set", "compute.step_ns=0", "--set", "evaluation.step_ns=0",
+                    "--set", "checkpoint.pause_ns=0", "x.json"], check=True, capture_output=True, timeout=100)
+    subprocess.run([program, "workload", "export", "x.json", "--as", "dlio", "-o", "x.yaml"], check=True)
+    a, b = load(path), load("x.yaml")
+    trains = yaml.safe_load(open(path)).get("workflow", {}).get("train", True)
+    for key in same + (evaluated if a.do_eval else []):
+        if not trains and not key.startswith(("do_", "seed")):
+            continue
+        x, y = value(getattr(a, key, 0)), value(getattr(b, key, 0))
+        assert x == y or isinstance(x, float) and abs(x - y) <= 1e-9 * abs(x), (name, key, x, y)
+    if trains:
+        length = "record_length_bytes" if hasattr(a, "record_length_bytes") else "record_length"
+        assert abs(getattr(a, length) - getattr(b, length)) < 1, (name, length)
+        stdev = length + "_stdev"
+        assert abs(getattr(a, stdev) * 2 ** .5 - getattr(b, stdev)) < 2, (name, getattr(a, stdev), getattr(b, stdev))
+        assert value(b.format) == value(a.format).replace("mmap_", ""), (name, a.format)
+        assert value(a.file_shuffle) == value(b.file_shuffle) or value(a.sample_shuffle) != "off", name
+    if trains and a.do_checkpoint:
+        assert a.steps_between_checkpoints == b.steps_between_checkpoints, name
+        if a.steps_between_checkpoints < 0:
+            epochs = [done_after(x, "checkpoint_after_epoch", "epochs_between_checkpoints") for x in (a, b)]
+            assert epochs[0] == epochs[1], (name, epochs)
+    if a.do_eval:
+        epochs = [done_after(x, "eval_after_epoch", "epochs_between_evals") for x in (a, b)]
+        assert epochs[0] == epochs[1], (name, epochs)
+    count += 1
+assert count >= 14, count
 PY
 python=${IOREEL_DLIO_PYTHON:-python3}
 if "$python" loader.py --there 2>/dev/null; then
-	check "DLIO's own loader reads the export" 'w set "$TOP/workloads/mlperf2-unet3d-h100.json" name=u >u.json &&
-		w export u.json --as dlio -o u.yaml && "$python" loader.py u.yaml u.json'
+	check "DLIO's own loader reads the same from the export" '"$python" loader.py "$IOREEL"'
 else
 	skip "DLIO's own loader" 'no dlio_benchmark (IOREEL_DLIO_PYTHON names a Python that has it)'
 fi
+# 4,195,198,976 samples in a file, and evaluation keys that no version reads.
+printf 'model: dlrm\ndataset: {format: indexed_binary, num_files_train: 1, num_samples_per_file: 4195198976, record_length: 327680}\n' >d.yaml
+check 'the dlrm of DLIO 2.0.0' 'w import d.yaml -o d.json && [ "$(field d.json "d[\"dataset\"][\"samples_per_file\"]")" = 4195198976 ]'
+printf 'workflow: {generate_data: True, train: False}\ndataset: {num_files_train: 3}\n' >g.yaml
+check 'a YAML that only makes data is a data set' 'w import g.yaml -o g.json 2>err && [ "$(field g.json "(d[\"dataset\"][\"files\"], d[\"epochs\"])")" = "(3, 1)" ] &&
+	grep -q "only makes this data set" err'
+# after FIRST BETWEEN EPOCHS EVERY: of checkpoints.
+after() {
+	printf "workflow: {checkpoint: True}\ncheckpoint: {checkpoint_after_epoch: $1, epochs_between_checkpoints: $2}\ntrain: {epochs: $3}\n" >c.yaml
+	is "checkpoints after $1 epochs, then every $2, of $3" "$(w import c.yaml -o c.json 2>err; field c.json 'd["checkpoint"]["every_epochs"]') $(grep -c 'here they are every' err)" "$4"
+}
+after 5 2 5 '5 0'
+after 2 2 6 '2 0'
+after 7 1 5 '7 0'
+after 1 2 5 '2 1'
+after 3 2 5 '2 1'
 
 # --- fio and IOR --------------------------------------------------------------
 mkdir files
@@ -267,6 +311,8 @@ refused() {
 }
 refused 'no YAML' 'a: [1, 2\n' 'bad.yaml. is no YAML: line'
 refused 'a list at the top' '- 1\n' 'its top is no map'
+refused 'a workload' '{"schema": "ioreel-workload-1", "name": "x"}' 'is a workload already'
+refused 'a YAML of another program' 'jobs: [{name: x}]\n' 'has no key of DLIO'
 refused 'an empty file' '' 'its top is no map'
 refused 'a number that is none' 'dataset:\n  num_files_train: many\n' 'line 2: dataset.num_files_train: not a number'
 refused 'NaN' 'train: {computation_time: .nan}\n' 'computation_time: not a number'

@@ -31,7 +31,7 @@ is 'the lowest AU of the measured runs' "$(judged 'v["utilization"]["is"] == min
 is 'the spread of the measured runs' "$(judged '(lambda s: abs(v["spread"]["is"] - (max(s) - min(s)) / (sum(s) / 5)) < 1e-9 and
 	v["spread"]["pass"] == (v["spread"]["is"] <= 0.05))([r["samples_per_s"] for r in d["runs"][1:]])')" True
 # 500 steps of 2 samples are 1000; 5 times 819,200 bytes are 1000 samples of 4096.
-check 'exactly enough samples' 'rules mlperf-3.0 t.json --memory 819200; [ $? = 3 ]
+check 'exactly enough samples' 'rules mlperf-3.0 t.json --memory 800K; [ $? = 3 ]
 	[ "$(judged "v[\"dataset-size\"][\"pass\"], v[\"memory\"][\"pass\"]")" = "(True, False)" ]'
 check 'a sample more is needed: by memory' 'rules mlperf-3.0 t.json --memory 819201; [ "$(judged "v[\"dataset-size\"][\"pass\"], v[\"dataset-size\"][\"bound\"]")" = "(False, 1001.0)" ]'
 check 'by steps' 'rules mlperf-3.0 t.json --memory 1 --set pipeline.batch=4; [ "$(judged "v[\"dataset-size\"][\"pass\"], v[\"dataset-size\"][\"bound\"]")" = "(False, 2000.0)" ]'
@@ -52,6 +52,10 @@ check 'as text: a line by rule' '"$IOREEL" run -q --data ds --rules mlperf-3.0 t
 	[ "$(grep -c "^\(pass\|FAIL\)  " out)" = 8 ] && grep -q "^FAIL  dataset-size .*1,000 samples of at least" out && grep -q "no valid submission" out'
 check 'rules that are none' '"$IOREEL" run --data ds --rules mlperf-1.0 t.json 2>err; [ $? = 2 ]'
 check 'rules of null storage' '"$IOREEL" run --null --rules mlperf-3.0 t.json 2>err; [ $? = 2 ]'
+check 'a rule that must fail is said before the runs' '! "$IOREEL" run --data ds --rules mlperf-3.0 t.json >out 2>err &&
+	grep -q "dataset-size will fail: 1,000 samples of at least" err && ! grep -q "utilization will fail" err'
+check 'options of rules alone' '"$IOREEL" run --null --memory 1G t.json 2>err; [ $? = 2 ] && grep -q "need --rules" err &&
+	{ "$IOREEL" run --null --results . t.json 2>err; [ $? = 2 ]; }'
 check 'a signal ends the series' '"$IOREEL" run -q --json --data ds --rules mlperf-3.0 --set compute.step_ns=20000000 t.json >r.json 2>err & pid=$!
 	sleep 1; kill -TERM $pid; wait $pid; [ $? = 3 ] && [ "$(judged "len(d[\"runs\"]), v[\"runs\"][\"pass\"], d[\"runs\"][0][\"complete\"]")" = "(1, False, False)" ]'
 if [ -x "$O/ioreel-mpi" ]; then

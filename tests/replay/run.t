@@ -167,4 +167,6 @@ if command -v strace >/dev/null; then
 	is 'reads of nothing in an archive by access.read_end' "$(tr '\n' ' ' <ends)" '1 0 '
 fi
 [ -n "$compared" ] || skip 'the calls of NumPy' 'no strace, or not Python 3.11 with NumPy'
+check 'a folder that is missing is named as missing' '! "$IOREEL" run --data none w.json 2>err && grep -q "cannot open .none.: No such file" err'
+check '--data and --null exclude each other' '"$IOREEL" run --data ds.raw --null w.json 2>err; [ $? = 2 ] && grep -q "exclude each other" err'
 finish

@@ -99,6 +99,31 @@ import json; d = json.load(open(\"r.json\"))
 assert d[\"samples\"] == 5 * 56 and d[\"steps\"] == 40, d[\"steps\"]
 assert 0.8 < d[\"read_bytes\"] / (168 * 146600628 * 5 / 5000) < 1.2"'
 
+# --- size ---------------------------------------------------------------------
+# size TITLE WORKLOAD OPTIONS LINE: a line of "workload size" has these words.
+size() {
+	check "$1" 'w size "$TOP/workloads/'"$2.json\" $3"' >out 2>err && grep -qF -- "'"$4"'" out'
+}
+# 500 steps x 7 x 8 = 28,000; 5 x 2 x 256 GiB / 146,600,628 bytes = 18,750.1
+size 'unet3d: by steps' mlperf3-unet3d-b200 '--accelerators 8 --hosts 2 --memory 256G' \
+	'28,000 samples at least: 28,000 by steps of 8 accelerators, 18,751 by 256 GiB of memory on 2 hosts'
+size 'and the key that makes it' mlperf3-unet3d-b200 '--accelerators 8 --hosts 2 --memory 256G' 'dataset.files=28000'
+# 5 x 2 x 256 GiB / 322,957 bytes = 8,511,284.5
+size 'retinanet: by memory' mlperf3-retinanet-b200 '--accelerators 8 --hosts 2 --memory 256G' 'dataset.files=8511285'
+# 2.7488e12 / (1,251 x 114,660) = 19,163.6 files
+size 'resnet50: files of many samples' mlperf2-resnet50-h100 '--accelerators 8 --hosts 2 --memory 256G' 'dataset.files=19164'
+size 'cosmoflow' mlperf2-cosmoflow-h100 '--accelerators 8 --hosts 2 --memory 256G' '971,820 by 256 GiB'
+size 'dlrm: enough' mlperf3-dlrm-b200 '--accelerators 8 --hosts 2 --memory 256G' 'large enough'
+size 'flux' mlperf3-flux-b200 '--accelerators 8 --hosts 2 --memory 256G' 'dataset.files=4409'
+# 14 bytes of each parameter; ZeRO 3: all ranks alike.
+size 'llama3 8b' mlperf3-llama3-8b '' '112 GB of 8 ranks, 14.1 GB each; 10 are written: 1.12 TB'
+size 'llama3 70b' mlperf3-llama3-70b '' '978 GB of 64 ranks, 15.3 GB each'
+# ZeRO 1 on 8 x 32 x 2: 12 bytes of a half to each, 2 to the first of two; 3 or 4 layers
+size 'llama3 405b' mlperf3-llama3-405b '' '5.68 TB of 512 ranks, 7.17 GB to 14.9 GB each'
+size 'llama3 1t' mlperf3-llama3-1t '' '16.6 TB of 1024 ranks'
+check 'an option of another verb is refused' 'w check w.json --memory 1G 2>err; [ $? = 2 ] && grep -q "only of size" err'
+check 'missing words are named' 'w export w.json 2>err; [ $? = 2 ] && grep -q "export takes a workload and --as" err'
+
 # --- gen ----------------------------------------------------------------------
 check 'a data set' '"$IOREEL" gen w.json one && [ "$(find one -name "*.npz" | wc -l)" = 12 ]'
 check 'in folders' '[ "$(find one/train -mindepth 1 -type d | wc -l)" = 3 ]'
@@ -116,12 +141,34 @@ check 'another workload is refused, with the key' 'w set w.json dataset.seed=2 >
 check 'a folder with other files is refused' 'mkdir full; echo >full/notes
 	"$IOREEL" gen w.json full 2>err; [ $? = 2 ] && grep -q "not empty" err && [ "$(ls full)" = notes ]'
 check 'too little space is said before' 'w set w.json dataset.sample_bytes=100000000000000 dataset.files=1000 dataset.folders=0 >o.json
-	"$IOREEL" gen o.json big 2>err; [ $? = 1 ] && grep -q "needs 1e+11 MB" err && [ ! -e big/train ]'
+	"$IOREEL" gen o.json big 2>err; [ $? = 1 ] && grep -q "needs .* PB in 1,000 files" err && [ ! -e big ]
+	mkdir big && ! "$IOREEL" gen o.json big 2>err && [ -z "$(ls -A big)" ]'
 # A full disk: the limit on the size of files stands for it.
 check 'a failure, then the rest' 'w set w.json dataset.sample_bytes=200000 >o.json
 	! (trap "" XFSZ; ulimit -f 100; "$IOREEL" gen o.json cut 2>err) && grep -q "cannot write" err &&
 	[ -z "$(find cut -name "*.part*")" ] && "$IOREEL" gen -q o.json cut &&
 	[ "$(find cut -name "*.npz" | wc -l)" = 12 ]'
+# Space for the missing files is enough. The limit of a tmpfs, where one can be mounted.
+mkdir fs
+if unshare -m sh -c 'mount -t tmpfs -o size=4M,nr_inodes=200 tmpfs fs' 2>/dev/null; then
+	within() { unshare -m sh -c "mount -t tmpfs -o size=4M,nr_inodes=200 tmpfs fs; $1"; }
+	w set w.json dataset.format=raw dataset.folders=0 dataset.files=120 dataset.sample_bytes=20000 >f.json
+	check 'the rest needs its own space alone' 'within "\"$IOREEL\" gen -q f.json fs/ds && rm fs/ds/train/*_0000001?_* && \"$IOREEL\" gen f.json fs/ds" | grep -q "10 files.*; 110 were there"'
+	w set f.json dataset.files=300 dataset.sample_bytes=10 >f.json.300
+	check 'too few inodes are said before' '! within "\"$IOREEL\" gen -q f.json.300 fs/ds" 2>err && grep -q "in 300 files, .fs/ds. has .* and 1[0-9][0-9] files free" err'
+else
+	skip 'the rest needs its own space alone' 'no mount'
+	skip 'too few inodes are said before' 'no mount'
+fi
+# The first file that is whole shows that gen is at work; two more take their time.
+w set w.json dataset.format=raw dataset.files=2000 dataset.folders=0 dataset.sample_bytes=1000000 >big.json
+for signal in INT TERM; do
+	check "SIG$signal ends gen in order" 'env --default-signal=INT "$IOREEL" gen -j 2 big.json long 2>err & pid=$!
+		until ls long/train 2>/dev/null | grep -q "bin$"; do kill -0 $pid || break; done
+		kill -'$signal' $pid; wait $pid; st=$?
+		[ $st = $(if [ '$signal' = INT ]; then echo 130; else echo 143; fi) ] && grep -q "stopped by a signal after .* of 2,000 files" err &&
+		[ -z "$(find long -name "*.part*")" ]; st=$?; rm -rf long; [ $st = 0 ]'
+done
 cat >sizes.py <<'PY'
 """Sizes of 1,000 samples follow the quantiles: KS at most max(0.003, 1 / files)."""
 import glob, os

@@ -60,4 +60,89 @@ if [ -e "$IOREEL_DATA/mlperf3_workloads.csv" ]; then
 else
 	skip 'mlperf3: the published sizes, counts and times' 'no IOREEL_DATA'
 fi
+cat >dlio_shipped.py <<'PY'
+"""DLIO's workloads against their table: data set, pipeline, times, checkpoints."""
+import csv, json, os, sys
+table, folder = sys.argv[1:]
+seen = 0
+for row in csv.DictReader(open(table)):
+    path = "%s/dlio-%s.json" % (folder, row["workload"].lower().replace("_", "-"))
+    if row["workload"].endswith("_s3"):
+        continue
+    w = json.load(open(path))
+    seen += 1
+    name, c = row["workload"], w.get("checkpoint", {})
+    if row["ckpt"] == "only":
+        t = c["transformer"]
+        assert (t["layers"], t.get("tensor", 1), t.get("pipeline", 1), t.get("zero", 0)) == tuple(
+            int(row[k]) for k in ("layers", "tp", "pp", "zero")), name
+        continue
+    d, p = w["dataset"], w["pipeline"]
+    q = d["sample_bytes"]
+    assert abs((q["quantiles"][16] if isinstance(q, dict) else q) - float(row["record_bytes"])) < 1, name
+    for key, value, published in (
+            ("files", d["files"], row["files"]), ("samples_per_file", d.get("samples_per_file", 1), row["samples_per_file"]),
+            ("batch", p["batch"], row["batch"]), ("readers", p["readers"], row["read_threads"]),
+            ("epochs", w.get("epochs", 1), row["epochs"] or 1), ("steps", w.get("total_steps", 0), row["max_steps"] or 0),
+            ("transfer", w.get("access", {}).get("transfer_bytes", 0), row["transfer_size"] or 0),
+            ("prefetch", p.get("prefetch", 2), max(1, -(-int(row["prefetch"]) // int(row["read_threads"])))),
+            ("au", w.get("rules", {}).get("au_percent", 0), float(row["au"] or 0) * 100)):
+        assert value == float(published), (name, key, value, published)
+    assert d["format"] == row["format"].replace("mmap_", "").replace("indexed_binary", "indexed"), name
+    assert abs(w["compute"]["step_ns"] - float(row["compute_s"]) * 1e9) <= 1, name
+    shuffled = [k for k in ("file_shuffle", "sample_shuffle") if row[k] not in ("", "off")]
+    assert (p.get("order", "sequential") != "sequential") == bool(shuffled), (name, shuffled)
+    if row["ckpt"].startswith("steps"):
+        assert c["every_steps"] == int(row["ckpt"][5:]), name
+    if row["ckpt"].startswith("epoch"): # once, after the fifth
+        assert c["every_epochs"] == 5 <= w["epochs"] < 10, name
+    if row["model_bytes"]:
+        assert c["files"][0]["bytes"] == int(row["model_bytes"]), name
+assert seen == 21, seen
+PY
+cat >papers.py <<'PY'
+"""The eight applications against their table. Left out are numbers that contradict it."""
+import json, sys
+table, folder = sys.argv[1:]
+contradicts = {("CosmicTagger", "dataset_bytes"), # 43,000 samples of 40,000 bytes
+               ("CANDLE", "epochs"), # of memory; the files are read once
+               ("CosmoFlow", "steps")} # of all ranks, in an epoch
+def mean(q):
+    q = q["quantiles"] if isinstance(q, dict) else [q, q]
+    return sum((a + b) / 2 for a, b in zip(q, q[1:])) / (len(q) - 1)
+apps = json.load(open(table))
+for app in apps:
+    w = json.load(open("%s/paper-%s.json" % (folder, app["app"].lower())))
+    d, p = w["dataset"], w.get("pipeline", {})
+    is_ = {"files": d["files"], "batch": p.get("batch"), "epochs": w.get("epochs", 1),
+           "samples": d["files"] * d.get("samples_per_file", 1), "io_threads": p.get("readers"),
+           "chunk_bytes": d.get("chunk_bytes"), "steps": w.get("total_steps"),
+           "dataset_bytes": d["files"] and d["files"] * d.get("samples_per_file", 1) * mean(d["sample_bytes"])}
+    if app["app"] == "L2HMC": # no data set: three checkpoints, of five files
+        c = w["checkpoint"]
+        sizes = [f["bytes"] for f in c["files"]]
+        assert (c["writes"], sizes) == (app["steps"] // 50, [1024, 7 << 20, 32 << 20, 5 << 10, 4 << 10]), sizes
+        assert abs(c["writes"] * c["pause_ns"] / 1e9 / app["job_s"] - 1) < 0.01
+        continue
+    for key, value in is_.items():
+        if (app["app"], key) in contradicts or not isinstance(app.get(key), (int, float)):
+            continue
+        if app["app"] == "Climate" and key == "samples": # one file of 4 KB, read in pieces of 500 bytes
+            continue
+        if key == "dataset_bytes": # in units of 10^3 or of 2^10
+            assert min(abs(value * (1000 / 1024) ** k / app[key] - 1) for k in range(5)) < 0.03, (app["app"], value)
+        else:
+            assert value == app[key], (app["app"], key, value, app[key])
+    if app.get("steps"):
+        steps = 8000 if app["app"] == "CosmoFlow" else app["steps"] # 4 epochs of 256,000 on 128 ranks
+        computing = app["job_s"] - app.get("io_s", 0)
+        assert abs(w["compute"]["step_ns"] / 1e9 * steps / computing - 1) < 0.01, app["app"]
+assert len(apps) == 8
+PY
+if [ -e "$IOREEL_DATA/dlio_workloads.csv" ]; then
+	check 'dlio: the published sizes, counts, times and checkpoints' 'python3 dlio_shipped.py "$IOREEL_DATA/dlio_workloads.csv" "$TOP/workloads"'
+	check "the paper's applications: their table" 'python3 papers.py "$IOREEL_DATA/paper_apps.json" "$TOP/workloads"'
+else
+	skip "dlio's and the paper's tables" 'no IOREEL_DATA'
+fi
 finish

@@ -29,7 +29,7 @@ static struct {
 	bool flag, other;
 	const char *text;
 	struct reel_opt_list list;
-	int64_t number;
+	int64_t number, size;
 	double real;
 	int choice;
 } v;
@@ -40,6 +40,7 @@ static const struct reel_opt opts[] = {
 	{"text", 't', REEL_OPT_TEXT, &v.text, "T", "t", 0, 0},
 	{"list", 'l', REEL_OPT_LIST, &v.list, "L", "l", 0, 0},
 	{"number", 'n', REEL_OPT_INT, &v.number, "N", "n", -5, 10},
+	{"size", 's', REEL_OPT_SIZE, &v.size, "S", "s", 0, 0},
 	{"real", 'r', REEL_OPT_DOUBLE, &v.real, "R", "r", 0, 1},
 	{"choice", 'c', REEL_OPT_CHOICE, &v.choice, "a|bb|c", "c", 0, 0},
 	{0},
@@ -76,6 +77,12 @@ static void options(void)
 	ok(v.flag && v.other && !strcmp(v.text, "out") && v.real == 0.5 &&
 		   v.choice == 1,
 	   "have theirs");
+	ok(parse("-s 4096", false) > 0 && v.size == 4096 &&
+		   parse("-s 3K", false) > 0 && v.size == 3072 &&
+		   parse("-s 2MB", false) > 0 && v.size == 2 << 20 &&
+		   parse("-s 256GiB", false) > 0 &&
+		   v.size == INT64_C(256) << 30,
+	   "sizes");
 	is(parse("", false), 1, "nothing");
 }
 
@@ -101,13 +108,16 @@ static void free_words(void)
 static void refused_words(void)
 {
 	static const char *const bad[] = {
-		"--nope",    "-z",
-		"--text",    "-t",
-		"--flag=1",  "-n 11",
-		"-n x",	     "-n 1x",
-		"-n",	     "-r nan",
-		"-r 2",	     "--choice b",
-		"--choice=", "-n 99999999999999999999",
+		"-s 0",	       "-s 5X",
+		"-s 5KiBB",    "-s -1",
+		"-s 9999999T", "-s M",
+		"--nope",      "-z",
+		"--text",      "-t",
+		"--flag=1",    "-n 11",
+		"-n x",	       "-n 1x",
+		"-n",	       "-r nan",
+		"-r 2",	       "--choice b",
+		"--choice=",   "-n 99999999999999999999",
 		"--textt a",
 	};
 	size_t i;
