@@ -24,6 +24,9 @@
 static const char store_sql[] =
 #include "schemas/store.sql.inc"
 	;
+static const char counter_sql[] =
+#include "schemas/counter.sql.inc"
+	;
 
 #define METRICS_MOST 32
 
@@ -67,6 +70,7 @@ static void job_begin(struct job *j)
 	sqlite3_open(":memory:", &j->st.db);
 	reel_vtab_register(j->st.db);
 	job_sql(j, store_sql);
+	job_sql(j, counter_sql);
 	/* in place of the virtual tables */
 	job_sql(j, "DROP TABLE file; DROP TABLE span; CREATE TABLE file "
 		   "(file_id INTEGER PRIMARY KEY, path, "
