@@ -528,6 +528,26 @@ static int fit_groups(struct fit *f, struct saves *s)
 	return fit_interval(f, s->saves);
 }
 
+/* No file of a checkpoint was written: is the job without checkpoints, or does the
+ * recording lack their writes? */
+static int fit_no_saves(struct fit *f)
+{
+	int64_t marked;
+
+	if (fit_ask(f, "SELECT count(*) FROM v_span WHERE name = 'checkpoint'",
+		    0, &marked))
+		return -1;
+	if (marked > 0)
+		return fit_reason(f, "checkpoint", 0,
+				  "%lld %s marked, but the recording has no "
+				  "write of %s",
+				  (long long)marked,
+				  marked == 1 ? "checkpoint was"
+					      : "checkpoints were",
+				  marked == 1 ? "it" : "them");
+	return fit_reason(f, "checkpoint", 0.9, "no checkpoint was written");
+}
+
 int fit_checkpoints(struct fit *f)
 {
 	struct saves s = {0};
@@ -540,9 +560,7 @@ int fit_checkpoints(struct fit *f)
 		 count_files(f, &s, data > 0) || count_calls(f, &s);
 
 	if (!rc)
-		rc = s.files ? fit_groups(f, &s)
-			     : fit_reason(f, "checkpoint", 0.9,
-					  "no checkpoint was written");
+		rc = s.files ? fit_groups(f, &s) : fit_no_saves(f);
 	free_saves(&s);
 	return rc ? -1 : 0;
 }

@@ -79,4 +79,15 @@ fits webdataset 'torch webdataset' dataset.format='"tar"' dataset.files=8 \
 fits keras 'tensorflow keras' dataset.format='"tfrecord"' dataset.files=8 \
 	dataset.samples_per_file=20 epochs=2 pipeline.batch=8 pipeline.readers=1 \
 	pipeline.unit='"thread"' pipeline.order='"sequential"'
+
+# A log that marks a checkpoint and has no write of it.
+cat >marked.pfw <<'EOF'
+[
+{"id":"1","name":"open64","cat":"POSIX","pid":"7","tid":"7","ts":"1000","dur":"10","ph":"X","args":{"hostname":"h","ret":"3","fname":"/d/a.npy"}}
+{"id":"2","name":"read","cat":"POSIX","pid":"7","tid":"7","ts":"1020","dur":"10","ph":"X","args":{"hostname":"h","fd":"3","ret":"4096","count":"4096","fname":"/d/a.npy"}}
+{"id":"3","name":"TorchFramework.checkpoint","cat":"ai_framework","pid":"7","tid":"7","ts":"1100","dur":"500","ph":"X","args":{"hostname":"h"}}
+EOF
+check 'a marked checkpoint without a write is not said to be none' \
+	'ioreel fit marked.pfw -o marked.json 2>reasons &&
+	grep -q "^checkpoint  *0 %  1 checkpoint was marked, but the recording has no write of it" reasons'
 finish
