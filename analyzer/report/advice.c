@@ -363,11 +363,7 @@ static void no_problem(const struct report *r, struct advice *a)
 			      "nothing could be checked.");
 		return;
 	}
-	if (!r->calls)
-		advice_append(
-			a->text,
-			"checked: waiting only; the I/O was not recorded");
-	else if (r->counters)
+	if (r->counters && r->calls)
 		advice_append(
 			a->text,
 			"checked: small and random reads, small writes among "

@@ -6,8 +6,6 @@
  * step. Shares of the loop, of the steady steps and of the run are three
  * things: each is named.
  */
-#include <string.h>
-
 #include "lib/columns.h"
 #include "lib/num.h"
 
@@ -84,22 +82,15 @@ static const struct loader
 		.cold = "the pipeline restarts and fills its buffers",
 };
 
-/* The hooks found the frameworks of our own runs; an import has a name. */
-static bool uses_tensorflow(const struct report *r)
-{
-	return r->uses.tensorflow ||
-	       (r->framework && !strncmp(r->framework, "TensorFlow", 10));
-}
-
 /* Keras imports Grain in jobs of tf.data too: then there are no worker processes. */
 static const struct loader *loader_of(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
 	bool workers = k && k->workers > 0;
 
-	if (r->uses.grain && (workers || !uses_tensorflow(r)))
+	if (r->uses.grain && (workers || !r->uses.tensorflow))
 		return &grain;
-	return uses_tensorflow(r) && !r->uses.pytorch ? &tf_data : &pytorch;
+	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
 }
 
 /* Does the model wait for the workers, and these for I/O? */

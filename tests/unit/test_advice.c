@@ -244,7 +244,7 @@ static void steps(void)
 	k = rank_of(0.01, 0, 0);
 	r.rank = &k;
 	r.ranks = 1;
-	ok(has(&r, "NO-PROBLEM") && strstr(r.advice[0].text, "waiting only") &&
+	ok(has(&r, "NO-PROBLEM") && strstr(r.advice[0].text, "checked: waiting;") &&
 		   !strstr(r.advice[0].text, "opens"),
 	   "a profile: what it lacks was not checked");
 	k = rank_of(0.4, 0, 0);
@@ -252,10 +252,10 @@ static void steps(void)
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].try_this, "num_workers"),
 	   "the loader of a profile is PyTorch's");
-	r.framework = "TensorFlow";
+	r.uses.tensorflow = true;
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "tf.data"),
 	   "or that of its framework");
-	r.framework = NULL;
+	r.uses.tensorflow = false;
 	r.rank = NULL;
 	r.ranks = 0;
 	ok(!has(&r, "NO-PROBLEM") && !r.advices &&
