@@ -2,6 +2,7 @@
 /* Rules between the keys of a workload. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/error.h"
 
@@ -322,6 +323,8 @@ void workload_check_values(const struct workload *w, struct workload_faults *f)
 	check_pipeline(w, f);
 	check_checkpoint(w, f);
 	check_kvcache(w, f);
+	if (strcmp(w->schema, WORKLOAD_SCHEMA))
+		workload_fault(f, "schema: not \"%s\"", WORKLOAD_SCHEMA);
 	if (!w->name[0])
 		workload_fault(f, "name: missing");
 	if (!w->dataset.prefix[0])

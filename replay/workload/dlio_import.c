@@ -327,7 +327,6 @@ int dlio_import(struct workload *w, const char *path, struct reel_buf *notes,
 	int rc;
 
 	workload_init(w);
-	snprintf(w->schema, sizeof(w->schema), "%s", WORKLOAD_SCHEMA);
 	rc = yaml_scalars_read(&d.yaml, path, err) || import(&d);
 	yaml_scalars_fini(&d.yaml);
 	return rc ? -1 : 0;

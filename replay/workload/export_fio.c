@@ -2,16 +2,19 @@
 /*
  * A workload as a job file of fio: as many jobs as readers, each with its share of
  * the files, the sizes of the reads as shares of bytes, and the compute time of a
- * batch as think time. fio knows no batches, formats and epochs.
+ * batch as think time; checkpoints by as many jobs as ranks. fio knows no batches,
+ * formats and epochs, and no files of given sizes: files of one sample have its mean.
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "lib/buf.h"
 #include "lib/error.h"
 
 #include "replay/workload/export.h"
 #include "replay/workload/quantiles.h"
+#include "replay/workload/transformer.h"
 #include "replay/workload/workload.h"
 
 #define SIZES_MOST 60	       /* of bssplit, which takes fewer than 64 */
@@ -34,7 +37,7 @@ static int64_t read_size(const struct workload *w, double bytes)
 static int put_sizes(const struct workload *w, const struct quantiles *q,
 		     struct reel_buf *out, struct reel_error *err)
 {
-	int n = q->n > 1 ? SIZES_MOST : 1;
+	int n = q->n > 1 && w->dataset.samples_per_file > 1 ? SIZES_MOST : 1;
 	int rc;
 
 	if (w->access.transfer_bytes)
@@ -42,9 +45,8 @@ static int put_sizes(const struct workload *w, const struct quantiles *q,
 			out, err, "bs=%" PRId64 "\n",
 			read_size(w, (double)w->access.transfer_bytes));
 	if (n == 1)
-		return reel_buf_printf(
-			out, err, "bs=%" PRId64 "\n",
-			read_size(w, (double)quantiles_at(q, 0.5)));
+		return reel_buf_printf(out, err, "bs=%" PRId64 "\n",
+				       read_size(w, quantiles_mean(q)));
 	rc = reel_buf_puts(out, "bssplit=", err);
 	for (int i = 0; !rc && i < n; i++)
 		rc = reel_buf_printf(
@@ -53,26 +55,21 @@ static int put_sizes(const struct workload *w, const struct quantiles *q,
 	return rc || reel_buf_puts(out, "\nbs_unaligned=1\n", err) ? -1 : 0;
 }
 
-/* Least and largest file of one job. */
+/* The files of one job. */
 static int put_files(const struct workload *w, int64_t jobs,
 		     struct reel_buf *out, struct reel_error *err)
 {
 	const struct workload_dataset *d = &w->dataset;
-	const struct quantiles *q = &d->sample_bytes;
-	double each = (double)d->samples_per_file;
+	double bytes = quantiles_mean(&d->sample_bytes);
 	int64_t files = d->files / jobs ? d->files / jobs : 1;
-	int64_t least = (int64_t)(quantiles_mean(q) * each), most = least;
 
-	if (d->samples_per_file == 1) {
-		least = read_size(w, (double)quantiles_at(q, 0));
-		most = read_size(w, (double)quantiles_at(q, 1));
-	}
-	if (reel_buf_printf(out, err, "nrfiles=%" PRId64 "\nfilesize=%" PRId64,
-			    files, least))
-		return -1;
-	if (most > least && reel_buf_printf(out, err, "-%" PRId64, most))
-		return -1;
-	return reel_buf_puts(out, "\nopenfiles=1\n", err);
+	return reel_buf_printf(
+		out, err,
+		"nrfiles=%" PRId64 "\nfilesize=%" PRId64 "\nopenfiles=1\n",
+		files,
+		d->samples_per_file == 1
+			? read_size(w, bytes)
+			: (int64_t)(bytes * (double)d->samples_per_file));
 }
 
 /* The time of a step, shared by the reads of a batch. */
@@ -115,44 +112,86 @@ static int put_reads(const struct workload *w, struct reel_buf *out,
 	       put_think_time(w, jobs, out, err);
 }
 
-/* The files of one checkpoint, each a job of its own; one behind the other. */
-static int put_writes(const struct workload *w, struct reel_buf *out,
-		      struct reel_error *err)
+/* A kind of file of a checkpoint. */
+struct saved {
+	char name[32];
+	int64_t jobs, files; /* of a job */
+	double bytes, write_bytes;
+	bool fsync;
+};
+
+/* Written, then read: each behind the other. */
+static int put_saved(const struct workload *w, const struct saved *s,
+		     struct reel_buf *out, struct reel_error *err)
 {
 	const struct workload_checkpoint *c = &w->checkpoint;
+
+	for (int reads = 0; reads <= (c->reads > 0); reads++)
+		if (reel_buf_printf(out, err,
+				    "\n[%s-%s]\nstonewall\nrw=%s\n"
+				    "filename_format=%s.$jobnum.$filenum\n"
+				    "numjobs=%" PRId64 "\nnrfiles=%" PRId64
+				    "\nfilesize=%.0f\nbs=%" PRId64
+				    "\nloops=%" PRId64 "\n%s",
+				    s->name, reads ? "read" : "write",
+				    reads ? "read" : "write", s->name, s->jobs,
+				    s->files, s->bytes,
+				    read_size(w, s->write_bytes),
+				    reads	? c->reads
+				    : c->writes ? c->writes
+						: 1,
+				    s->fsync && !reads ? "end_fsync=1\n" : ""))
+			return -1;
+	return 0;
+}
+
+/* The files of one checkpoint; those of a transformer have the mean of the ranks. */
+static int put_checkpoint(const struct workload *w, struct reel_buf *out,
+			  struct reel_error *err)
+{
+	struct workload_checkpoint c = w->checkpoint;
 	int64_t ranks = w->ranks ? w->ranks : 1;
-	int rc = 0;
+	struct saved s = {.name = "checkpoint", .jobs = ranks, .files = 1};
 
-	for (uint32_t i = 0; !rc && i < c->files_n; i++) {
-		const struct workload_checkpoint_file *f = &c->files[i];
-		int64_t bytes = f->owner == WORKLOAD_SHARD ? f->bytes / ranks
-							   : f->bytes;
+	for (uint32_t i = 0; i < c.files_n; i++) {
+		const struct workload_checkpoint_file *f = &c.files[i];
+		int64_t parts = f->owner == WORKLOAD_SHARD ? ranks : 1;
+		struct saved kind = {
+			.jobs = f->owner == WORKLOAD_ROOT ? 1 : ranks,
+			.files = f->count,
+			.bytes = (double)(f->bytes / parts),
+			.fsync = f->fsync,
+		};
 
-		if (bytes < 1)
-			continue;
-		rc = reel_buf_printf(
-			out, err,
-			"[checkpoint-%u]\nstonewall\nrw=write\n"
-			"nrfiles=%" PRId64 "\nfilesize=%" PRId64 "\nbs=%" PRId64
-			"\nloops=%" PRId64 "\n%s",
-			i, f->count, bytes,
-			read_size(w, f->write_bytes.n
-					     ? quantiles_mean(&f->write_bytes)
-					     : fmin((double)bytes, 1 << 20)),
-			c->writes ? c->writes : 1,
-			f->fsync ? "end_fsync=1\n" : "");
+		kind.write_bytes = f->write_bytes.n
+					   ? quantiles_mean(&f->write_bytes)
+					   : fmin(kind.bytes, 1 << 20);
+		snprintf(kind.name, sizeof(kind.name), "checkpoint-%u", i);
+		if (kind.bytes >= 1 && put_saved(w, &kind, out, err))
+			return -1;
 	}
-	return rc ? -1 : 0;
+	if (!c.transformer.layers)
+		return 0;
+	c.files_n = 0;
+	s.bytes = round(checkpoint_bytes(&c, ranks) / (double)ranks);
+	s.write_bytes = fmin(s.bytes, 1 << 20);
+	s.fsync = c.transformer.fsync;
+	return put_saved(w, &s, out, err);
 }
 
 int export_fio(const struct workload *w, struct reel_buf *out,
 	       struct reel_error *err)
 {
+	if (w->kvcache.users)
+		return reel_fail(err, REEL_E_USAGE,
+				 "a key-value cache cannot be exported for "
+				 "fio");
 	if (reel_buf_printf(out, err,
 			    "; %s, for fio: run it with --directory=DIR.\n"
-			    "; fio cannot hold batches, formats, metadata, the "
-			    "order over epochs,\n"
-			    "; prefetching, and checkpoints between steps.\n"
+			    "; fio cannot hold batches, formats, metadata, "
+			    "files of several sizes, the\n"
+			    "; order over epochs, prefetching, and checkpoints "
+			    "between steps.\n"
 			    "[global]\nioengine=psync\ninvalidate=%d\n"
 			    "direct=%d\n\n",
 			    w->name, w->cache == WORKLOAD_COLD,
@@ -160,11 +199,5 @@ int export_fio(const struct workload *w, struct reel_buf *out,
 		return -1;
 	if (w->epochs && w->dataset.sample_bytes.n && put_reads(w, out, err))
 		return -1;
-	if (w->checkpoint.transformer.layers &&
-	    reel_buf_puts(out, "; not exported: checkpoint.transformer\n", err))
-		return -1;
-	if (w->kvcache.users &&
-	    reel_buf_puts(out, "; not exported: kvcache\n", err))
-		return -1;
-	return put_writes(w, out, err);
+	return put_checkpoint(w, out, err);
 }

@@ -5,13 +5,44 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "lib/buf.h"
 #include "lib/error.h"
 
 #include "replay/workload/export.h"
 #include "replay/workload/quantiles.h"
+#include "replay/workload/transformer.h"
 #include "replay/workload/workload.h"
+
+#define TRANSFER 1048576.0 /* of a checkpoint */
+
+/* Files of their own for each rank and checkpoint, of the mean of the ranks. */
+static int put_checkpoints(const struct workload *w, struct reel_buf *out,
+			   struct reel_error *err)
+{
+	const struct workload_checkpoint *c = &w->checkpoint;
+	int64_t ranks = w->ranks ? w->ranks : 1;
+	double bytes =
+		ceil(checkpoint_bytes(c, ranks) / (double)ranks / TRANSFER) *
+		TRANSFER;
+	const char *pause = c->pause_ns ? " -d " : "";
+	char seconds[32] = "";
+
+	if (c->pause_ns)
+		snprintf(seconds, sizeof(seconds), "%.0f",
+			 ceil((double)c->pause_ns / 1e9));
+	for (int reads = 0; reads <= (c->reads > 0); reads++)
+		if (reel_buf_printf(out, err,
+				    "mpirun -n %" PRId64
+				    " ior -a POSIX %s -F -m -k -t %.0f -b %.0f "
+				    "-i %" PRId64 "%s%s -o DIR/%s.ckpt\n",
+				    ranks, reads ? "-r" : "-w -e", TRANSFER,
+				    bytes, reads ? c->reads : c->writes, pause,
+				    seconds, w->name))
+			return -1;
+	return 0;
+}
 
 int export_ior(const struct workload *w, struct reel_buf *out,
 	       struct reel_error *err)
@@ -22,6 +53,14 @@ int export_ior(const struct workload *w, struct reel_buf *out,
 	int64_t batch = w->pipeline.batch, transfer, segments;
 	double sample = quantiles_mean(&d->sample_bytes);
 
+	if (!w->epochs && w->checkpoint.writes)
+		return reel_buf_printf(out, err,
+				       "# %s, for IOR: checkpoints of equal "
+				       "ranks, in one file each.\n",
+				       w->name) ||
+				       put_checkpoints(w, out, err)
+			       ? -1
+			       : 0;
 	if (!w->epochs || !(sample >= 1))
 		return reel_fail(err, REEL_E_USAGE,
 				 "the workload reads no data set: nothing to "

@@ -82,7 +82,8 @@ static void fault_at(struct reading *r, const struct place *p, const char *why)
 {
 	char path[512];
 
-	workload_fault(r->faults, "%s: %s", path_of(p, path, sizeof(path)),
+	workload_fault(r->faults, "%s: %s",
+		       p ? path_of(p, path, sizeof(path)) : "the document",
 		       why);
 }
 
@@ -94,17 +95,21 @@ static bool number(struct reading *r, const struct place *p,
 	char why[160];
 	double x = json_number_value(v);
 
-	if (!json_is_number(v) || (whole && !json_is_integer(v))) {
+	/* 1e9 is an integer too, as in JSON Schema. */
+	if (!json_is_number(v) ||
+	    (whole && !json_is_integer(v) && x != floor(x))) {
 		fault_at(r, p, whole ? "not an integer" : "not a number");
 		return false;
 	}
 	if (!(x >= k->least) || !(x <= k->most)) {
+		int digits = whole ? 17 : 15;
+
 		if (x < k->least)
-			snprintf(why, sizeof(why), "%.15g is less than %.15g",
-				 x, k->least);
+			snprintf(why, sizeof(why), "%.*g is less than %.*g",
+				 digits, x, digits, k->least);
 		else
-			snprintf(why, sizeof(why), "%.15g is more than %.15g",
-				 x, k->most);
+			snprintf(why, sizeof(why), "%.*g is more than %.*g",
+				 digits, x, digits, k->most);
 		fault_at(r, p, why);
 		return false;
 	}
@@ -329,7 +334,7 @@ static int value(struct reading *r, const struct place *p,
 	switch (k->type) {
 	case KEY_INTEGER:
 		if (number(r, p, k, v, true, &x))
-			*(int64_t *)field = json_integer_value(v);
+			*(int64_t *)field = (int64_t)x;
 		return 0;
 	case KEY_REAL:
 		if (number(r, p, k, v, false, &x))

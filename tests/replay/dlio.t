@@ -284,13 +284,23 @@ after 3 2 5 '2 1'
 mkdir files
 if command -v fio >/dev/null; then
 	for f in "$TOP"/workloads/*.json; do
-		check "fio takes ${f##*/}" 'w export "$f" --as fio -o j.fio && fio --parse-only --directory=files j.fio >out 2>&1 &&
+		grep -q '"kvcache"' "$f" || check "fio takes ${f##*/}" 'w export "$f" --as fio -o j.fio && fio --parse-only --directory=files j.fio >out 2>&1 &&
 			! grep -qi "max of\|bad option\|warning" out'
 	done
 	cat >small.json <<'J'
 {"schema": "ioreel-workload-1", "name": "s", "epochs": 2,
  "dataset": {"files": 8, "sample_bytes": 40960}, "pipeline": {"readers": 2, "batch": 2}, "compute": {"step_ns": 1000}}
 J
+	# 20 files of 10 to 90 kB, by two jobs, twice; two ranks write two checkpoints of 300 kB, and read one.
+	python3 -c "
+import json
+d = json.load(open('small.json'))
+d['dataset'].update(files=20, sample_bytes={'quantiles': [10000, 20000, 60000, 90000]})
+d.update(ranks=2, checkpoint={'writes': 2, 'reads': 1, 'files': [{'owner': 'all', 'bytes': 300000, 'fsync': True}]})
+json.dump(d, open('m.json', 'w'))"
+	check 'fio: the bytes and calls of files of several sizes, and of checkpoints' 'w export m.json --as fio -o m.fio && mkdir fm && fio --directory=fm --output-format=json --output=o m.fio &&
+		[ "$(field o "sum(j[\"read\"][\"io_bytes\"] for j in d[\"jobs\"]), sum(j[\"read\"][\"total_ios\"] for j in d[\"jobs\"]), sum(j[\"write\"][\"io_bytes\"] for j in d[\"jobs\"])")" = \
+		"$((2 * 20 * 43333 + 2 * 300000)) 42 $((2 * 2 * 300000))" ] && [ "$(ls fm/checkpoint-0.* | wc -l)" = 2 ]'
 	check 'fio reads every file twice' 'w export small.json --as fio -o s.fio && fio --directory=files --output-format=json --output=o s.fio &&
 		[ "$(field o "sum(j[\"read\"][\"io_bytes\"] for j in d[\"jobs\"])")" = $((8 * 40960 * 2)) ]'
 else
@@ -298,6 +308,9 @@ else
 fi
 check 'direct reads are whole blocks of 4 KiB' 'w set "$TOP/workloads/dlio-unet3d-h100.json" access.direct=true dataset.sample_bytes=5000 >o.json && w export o.json --as fio >o.fio &&
 	grep -q "^bs=8192$" o.fio && grep -q "^direct=1" o.fio'
+check 'fio and IOR: the checkpoints of llama3 8b' 'w export "$TOP/workloads/mlperf3-llama3-8b.json" --as fio >o && grep -q "^filesize=140529" o && [ "$(grep -c "^numjobs=8$" o)" = 2 ] &&
+	w export "$TOP/workloads/mlperf3-llama3-8b.json" --as ior >o && grep -q "^mpirun -n 8 ior -a POSIX -w -e -F -m -k -t 1048576 -b 14053.* -i 10 -d 5 -o" o && grep -q " -r -F " o'
+check 'a key-value cache is refused' '! w export "$TOP/workloads/mlperf3-kvcache-70b.json" --as fio 2>err && grep -q "cannot be exported" err'
 check 'a command line of IOR' 'w set "$TOP/workloads/dlio-unet3d-h100.json" access.api=mpiio access.collective=true ranks=4 access.transfer_bytes=1048576 >i.json
 	w export i.json --as ior | grep -Eq "^mpirun -n 4 ior -a MPIIO -c .*-t 1048576 -b [0-9]+ -s 6 -i 5 -z" '
 check 'its block is a whole number of transfers' 'b=$(w export i.json --as ior | sed -n "s/.* -b \([0-9]*\).*/\1/p"); [ $((b % 1048576)) = 0 ] && [ "$b" -gt 900000000 ]'

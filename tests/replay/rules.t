@@ -18,8 +18,19 @@ cat >t.json <<'J'
 J
 "$IOREEL" gen -q t.json ds
 rules() { "$IOREEL" run -q --json --data ds --rules "$@" >r.json 2>err; }
+# fits TITLE: r.json fits its schema.
+fits() {
+	if python3 -c 'import jsonschema' 2>/dev/null; then
+		check "$1: the schema" 'python3 -c "
+import json, jsonschema
+jsonschema.Draft202012Validator(json.load(open(\"$TOP/schemas/rules.schema.json\"))).validate(json.load(open(\"r.json\")))"'
+	else
+		skip "$1: the schema" 'no jsonschema'
+	fi
+}
 
 check 'a data set that is too small fails, exit 3' 'rules mlperf-3.0 t.json; [ $? = 3 ] && grep -q "rules of mlperf-3.0 fail" err'
+fits 'a training'
 is 'not valid' "$(judged 'd["valid"], v["dataset-size"]["pass"]')" '(False, False)'
 memory=$(python3 -c 'import os; print(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))')
 is 'its size by the memory of this machine' "$(judged 'd["host_memory_bytes"], int(v["dataset-size"]["bound"])')" \
@@ -73,6 +84,7 @@ J
 mkdir ck
 check 'checkpoints: ten, read from storage' '"$IOREEL" run -q --json --data ck --rules mlperf-3.0 k.json >r.json 2>err; [ $? = 3 ] &&
 	[ "$(judged "v[\"checkpoint-counts\"][\"pass\"], v[\"processes\"][\"pass\"], v[\"checkpoint-gap\"][\"pass\"], len(d[\"runs\"])")" = "(True, True, True, 1)" ]'
+fits 'checkpoints'
 is 'a file that is not synced' "$(judged 'v["checkpoint-sync"]["pass"], v["checkpoint-sync"]["is"], v["checkpoint-sync"]["bound"]')" '(False, 1.0, 2.0)'
 is 'memory of accelerators that is just enough' "$(judged 'v["accelerator-memory"]["pass"], v["accelerator-memory"]["bound"]')" '(True, 3001000.0)'
 is 'data and cache' "$(judged 'v["checkpoint-cache"]["is"], v["checkpoint-cache"]["bound"], v["checkpoint-cache"]["pass"] == (d["runs"][0]["cache_share"] is not None and d["runs"][0]["cache_share"] <= 0.05)')" \

@@ -44,6 +44,9 @@ fault 'no size' "{$head}" 'dataset.sample_bytes: missing'
 fault 'another schema' '{"schema": "x", "name": "t"}' 'schema: not'
 fault 'too many samples' "{$head, \"dataset\": {\"files\": 1000000000, \"samples_per_file\": 1000000000, \"sample_bytes\": 1}}" \
 	'dataset.samples_per_file: 1e+18 samples'
+fault 'a list in the place of the workload' '[1]' 'the document: not an object'
+fault 'one more than a seed can be' "{$head, \"pipeline\": {\"seed\": 9007199254740993}}" \
+	'pipeline.seed: 9007199254740992 is more than 9007199254740991'
 fault 'not JSON: NaN' "{$head, \"epochs\": NaN}" 'ioreel workload: .bad.json. is no JSON'
 fault 'a key twice' "{$head, \"epochs\": 1, \"epochs\": 2}" 'ioreel workload: .bad.json. is no JSON'
 printf '{%s, "dataset": {"files": -1, "folders": -1}, "epochs": -1}' "$head" >bad.json
@@ -53,6 +56,8 @@ is 'every fault has a line' "$(w check bad.json 2>&1 | wc -l)" 3
 check 'set changes one key' 'w set w.json pipeline.batch=8 >o.json &&
 	[ "$(w set o.json pipeline.batch=4 | sed s/x/x/)" = "$(w set w.json name=t)" ]'
 check 'set refuses a wrong key' '! w set w.json pipeline.bach=8 2>err && grep -q "no key" err'
+check 'set refuses another schema' '! w set w.json schema=x 2>err && grep -q "schema: not" err'
+check '1e3 is an integer' '[ "$(w set w.json epochs=1e3)" = "$(w set w.json epochs=1000)" ] && ! w set w.json epochs=1e-3 2>err'
 check 'set refuses a wrong value' '! w set w.json pipeline.batch=0 2>err && grep -q "less than 1" err'
 cat >schema.py <<'PY'
 """Every key of the table is in the schema, with its type and range, and no other."""
