@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # ioreel import: the forms in which people have files. Compression, bytes behind the
-# data, mixed folders, odd names.
+# data, standard input, mixed folders, odd names; and outputs named "-".
 . "$(dirname "$0")/../lib/tap.sh"
 
 import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
@@ -72,6 +72,34 @@ head -c 10 log.gz >head.gz
 check 'a file that is only the head of gzip' 'refused "head.gz.*offset 10.*cut off" head.gz'
 gzip -c </dev/null >nothing.gz
 check 'a compressed file of nothing' 'refused "nothing.gz.*is empty" nothing.gz'
+
+# --- standard input ------------------------------------------------------------------
+cat log.gz | import -
+events >got
+check 'a pipe as -' 'diff want got'
+is 'is the source /dev/stdin' "$(sql s.db 'SELECT file, format FROM source' | tr '\t' ' ')" '/dev/stdin dftracer'
+import - <log.gz
+events >got
+check 'a file as standard input' 'diff want got'
+fails_with() { # STATUS PATTERN COMMAND...
+	local status=$1 pattern=$2
+	shift 2
+	"$@" >out 2>err
+	[ $? = "$status" ] && grep -q "$pattern" err
+}
+check 'standard input has no name for the store' 'fails_with 2 "give -o" "$IOREEL" import - <log.gz'
+check 'an empty standard input' '! "$IOREEL" import - -o s2.db </dev/null 2>err && grep -q "is empty" err && [ ! -e s2.db ]'
+mkdir tmp
+cat log.gz | TMPDIR=$PWD/tmp import -
+is 'no temporary file is left' "$(ls -A tmp)" ''
+check 'a folder for temporary files that is not there' \
+	'! cat log.gz | TMPDIR=/none/such "$IOREEL" import - -o s2.db 2>err && grep -q /none/such err && [ ! -e s2.db ]'
+
+# --- outputs ----------------------------------------------------------------------------
+check 'a store does not go to standard output' \
+	'fails_with 2 "standard output" "$IOREEL" import log.pfw -o - && [ ! -s out ] && [ ! -e ./- ]'
+"$IOREEL" export --as csv s.db >want.csv 2>/dev/null
+check 'a text does' '"$IOREEL" export --as csv s.db -o - 2>/dev/null | cmp want.csv - && [ ! -e ./- ]'
 
 # --- folders and names --------------------------------------------------------------------
 mkdir mixed
