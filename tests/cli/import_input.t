@@ -73,6 +73,17 @@ check 'a file that is only the head of gzip' 'refused "head.gz.*offset 10.*cut o
 gzip -c </dev/null >nothing.gz
 check 'a compressed file of nothing' 'refused "nothing.gz.*is empty" nothing.gz'
 
+# Damage of the compressed bytes themselves, of two members each.
+head -200 log.pfw >short.pfw
+for tool in gzip bzip2 zstd; do
+	if [ ! -x "$O/tests/fuzz/fuzz_import" ] || ! command -v $tool >/dev/null; then
+		skip "damaged files of $tool" "no fuzz_import here, or no $tool"
+		continue
+	fi
+	{ $tool -c short.pfw && $tool -c short.pfw && head -c 100 /dev/zero; } >two.$tool 2>/dev/null
+	check "200 damaged files of $tool" '"$O/tests/fuzz/fuzz_import" 200 1 two.$tool'
+done
+
 # --- standard input ------------------------------------------------------------------
 cat log.gz | import -
 events >got
