@@ -128,7 +128,8 @@ static void print_notes(const struct exporter *as, const struct output *out,
 static int export(const char *run, const struct exporter *as, const char *path,
 		  const int64_t window_ns[2], struct reel_error *err)
 {
-	struct output out = {.path = path};
+	struct output out = {
+		.path = path && reel_output_is_stdout(path) ? NULL : path};
 	struct export_result result = {0};
 	struct reel_store *st = NULL;
 	int rc = -1;

@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/output.h"
 #include "lib/terminal.h"
 
 #include "analyzer/import/import.h"
@@ -37,6 +39,69 @@ static int check_readable(char *const *file, int n, struct reel_error *err)
 		if (access(file[i], R_OK))
 			return reel_fail_io(err, "open", file[i], errno);
 	return 0;
+}
+
+#define STANDARD_INPUT "/dev/stdin"
+#define COPY_BYTES (1u << 20)
+
+/* All of standard input into @fd. 0, or -1. */
+static int copy_input(int fd, struct reel_error *err)
+{
+	char *buf = reel_alloc(COPY_BYTES, 1, err);
+	ssize_t n = buf ? 1 : -1, put = 0;
+
+	while (n > 0) {
+		n = read(STDIN_FILENO, buf, COPY_BYTES);
+		if (n < 0)
+			reel_fail_io(err, "read", STANDARD_INPUT, errno);
+		for (ssize_t at = 0; at < n; at += put) {
+			put = write(fd, buf + at, (size_t)(n - at));
+			if (put < 0) {
+				free(buf);
+				return reel_fail_io(err, "write",
+						    "a temporary file", errno);
+			}
+		}
+	}
+	free(buf);
+	return n ? -1 : 0;
+}
+
+/* Formats read a file more than once, from its beginning: make standard input a
+ * file, if it is none. 0, or -1. */
+static int keep_input(struct reel_error *err)
+{
+	struct stat st;
+	int fd, rc;
+
+	if (isatty(STDIN_FILENO))
+		return reel_fail(err, REEL_E_USAGE,
+				 "standard input is a terminal");
+	if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode))
+		return 0;
+	fd = reel_output_temporary(err);
+	if (fd < 0)
+		return -1;
+	rc = copy_input(fd, err);
+	if (!rc && dup2(fd, STDIN_FILENO) < 0)
+		rc = reel_fail_io(err, "read", STANDARD_INPUT, errno);
+	close(fd);
+	return rc;
+}
+
+/* "-" among the files is standard input. 0, or -1. */
+static int name_input(char **file, int n, struct reel_error *err)
+{
+	static char name[] = STANDARD_INPUT;
+	bool named = false;
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(file[i], "-") != 0)
+			continue;
+		file[i] = name;
+		named = true;
+	}
+	return named ? keep_input(err) : 0;
 }
 
 /* Is the last part of @path "." or ".."? That is no name for a file. */
@@ -159,7 +224,8 @@ const struct reel_command cmd_import = {
 		"Reads the FILEs, or folders of files, that another tool wrote "
 		"about one job, and writes the store RUN.db (default: the name "
 		"of the first FILE with .db). The format is found by content. "
-		"FILEs of several formats, traces and stores are put on the "
+		"FILE - is standard input. FILEs of several formats, traces "
+		"and stores are put on the "
 		"clock of the first and joined. The other commands take a "
 		"single FILE directly.",
 	.run = run,
@@ -206,7 +272,12 @@ static int run(int argc, char **argv)
 							    "--list takes no file: '%s'",
 							    argv[first])
 			    : reel_cli_usage(&cmd_import, "no file given");
-	else if ((!path && default_output(&name, argv[first], &err)) ||
+	else if (!path && !strcmp(argv[first], "-"))
+		rc = reel_cli_usage(&cmd_import,
+				    "standard input has no name for a store: "
+				    "give -o RUN.db");
+	else if (name_input(argv + first, argc - first, &err) ||
+		 (!path && default_output(&name, argv[first], &err)) ||
 		 import(argv + first, argc - first,
 			path ? path : reel_buf_text(&name), as_name, map,
 			(enum join_method)align, &shifts, (int)threads, quiet,

@@ -17,6 +17,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/num.h"
+#include "lib/output.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 
@@ -120,6 +121,10 @@ int store_output_write(const char *path, const struct store_producer *producer,
 	int64_t events;
 	int rc = -1;
 
+	if (reel_output_is_stdout(path))
+		return reel_fail(err, REEL_E_USAGE,
+				 "a store cannot go to standard output: "
+				 "-o takes the name of a file, as RUN.db");
 	if (create(&st, path, err))
 		return -1;
 	events = producer->fill(st, producer->arg, err);

@@ -2,12 +2,20 @@
 #include "lib/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/error.h"
+
+bool reel_output_is_stdout(const char *path)
+{
+	return !strcmp(path, "-");
+}
 
 char *reel_output_path(const char *path, struct reel_error *err)
 {
@@ -23,13 +31,32 @@ char *reel_output_path(const char *path, struct reel_error *err)
 	return target;
 }
 
+int reel_output_temporary(struct reel_error *err)
+{
+	const char *dir = getenv("TMPDIR");
+	struct reel_buf path = REEL_BUF_INIT;
+	int fd = -1;
+
+	if (!reel_buf_printf(&path, err, "%s/ioreel.XXXXXX",
+			     dir && *dir ? dir : "/tmp")) {
+		fd = mkostemp(path.data, O_CLOEXEC);
+		if (fd < 0)
+			reel_fail_io(err, "make a temporary file", path.data,
+				     errno);
+		else
+			unlink(path.data);
+	}
+	reel_buf_fini(&path);
+	return fd;
+}
+
 int reel_output_write(const struct reel_buf *text, const char *path,
 		      struct reel_error *err)
 {
 	char *target;
 	int rc;
 
-	if (!path) {
+	if (!path || reel_output_is_stdout(path)) {
 		fputs(reel_buf_text(text), stdout);
 		return 0;
 	}

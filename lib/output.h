@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that a user names as an output. */
+/* Files that a command writes: those that a user names, and temporary ones. */
 #ifndef LIB_OUTPUT_H
 #define LIB_OUTPUT_H
 
+#include <stdbool.h>
+
 struct reel_buf;
 struct reel_error;
+
+/* Does @path, the value of -o, mean standard output: "-"? */
+bool reel_output_is_stdout(const char *path);
 
 /*
  * The file that an output @path replaces: @path, or the file that this link names. A
@@ -14,7 +19,11 @@ struct reel_error;
  */
 char *reel_output_path(const char *path, struct reel_error *err);
 
-/* Write @text to the output @path, which is never half written; NULL: standard
+/* A temporary file without a name, in TMPDIR or else /tmp: its descriptor, or -1 with
+ * @err. */
+int reel_output_temporary(struct reel_error *err);
+
+/* Write @text to the output @path, which is never half written; NULL or "-": standard
  * output. 0, or -1 with @err. */
 int reel_output_write(const struct reel_buf *text, const char *path,
 		      struct reel_error *err);

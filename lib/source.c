@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <bzlib.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -19,16 +21,39 @@
 struct reel_source {
 	char *path;
 	int fd;
-	enum { PLAIN, GZIP, ZSTD } form;
+	enum form { PLAIN, GZIP, BZIP2, ZSTD } form;
 	uint8_t *in;
 	size_t at, n;		   /* of in: next byte, end */
 	uint64_t in_offset;	   /* in the file, of in[0] */
 	bool ended;		   /* the file has no more bytes */
 	bool inside;		   /* a member or frame */
+	bool first;		   /* no member was begun */
 	struct reel_error failure; /* reported by the next read */
 	z_stream z;
+	bz_stream bz;
 	ZSTD_DStream *zstd;
 };
+
+static _Thread_local struct reel_source_watch watch;
+
+void reel_source_watch(const struct reel_source_watch *w)
+{
+	watch = w ? *w : (struct reel_source_watch){0};
+}
+
+/* The first bytes of compressed data; program: of the forms that are not read. */
+static const struct magic {
+	uint8_t bytes[6], n;
+	enum form form;
+	const char *program;
+} magics[] = {
+	{{0x1f, 0x8b}, 2, GZIP, NULL},
+	{{'B', 'Z', 'h'}, 3, BZIP2, NULL},
+	{{0x28, 0xb5, 0x2f, 0xfd}, 4, ZSTD, NULL},
+	{{0xfd, '7', 'z', 'X', 'Z', 0}, 6, PLAIN, "xz"},
+	{{0x04, 0x22, 0x4d, 0x18}, 4, PLAIN, "lz4"},
+};
+#define MAGIC_MOST 6
 
 static int damaged(const struct reel_source *s, const char *why,
 		   struct reel_error *err)
@@ -55,10 +80,37 @@ static int fill(struct reel_source *s, struct reel_error *err)
 	return 0;
 }
 
+static const struct magic *find_magic(const struct reel_source *s)
+{
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if (s->n - s->at >= magics[i].n &&
+		    !memcmp(s->in + s->at, magics[i].bytes, magics[i].n))
+			return &magics[i];
+	return NULL;
+}
+
+/* Choose the form by the first bytes. 0, or -1. */
+static int set_form(struct reel_source *s, struct reel_error *err)
+{
+	const struct magic *m = find_magic(s);
+
+	s->first = true;
+	if (!m)
+		return 0;
+	if (m->program)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "'%s' is compressed by %s, which ioreel does "
+				 "not read: unpack it first (%s -dk FILE)",
+				 s->path, m->program, m->program);
+	s->form = m->form;
+	if (s->form == ZSTD && !(s->zstd = ZSTD_createDStream()))
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	return 0;
+}
+
 int reel_source_open(struct reel_source **out, const char *path,
 		     struct reel_error *err)
 {
-	static const uint8_t zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 	struct reel_source *s = reel_alloc(1, sizeof(*s), err);
 
 	if (!s)
@@ -68,16 +120,8 @@ int reel_source_open(struct reel_source **out, const char *path,
 		reel_fail_io(err, "open", path, errno);
 	s->path = reel_strdup(path, err);
 	s->in = reel_alloc(IN_BYTES, 1, err);
-	if (s->fd < 0 || !s->path || !s->in || fill(s, err))
+	if (s->fd < 0 || !s->path || !s->in || fill(s, err) || set_form(s, err))
 		goto fail;
-	if (s->n >= 2 && s->in[0] == 0x1f && s->in[1] == 0x8b)
-		s->form = GZIP;
-	else if (s->n >= 4 && !memcmp(s->in, zstd_magic, 4))
-		s->form = ZSTD;
-	if (s->form == ZSTD && !(s->zstd = ZSTD_createDStream())) {
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-		goto fail;
-	}
 	*out = s;
 	return 0;
 fail:
@@ -91,6 +135,8 @@ void reel_source_close(struct reel_source *s)
 		return;
 	if (s->form == GZIP && s->inside)
 		inflateEnd(&s->z);
+	if (s->form == BZIP2 && s->inside)
+		BZ2_bzDecompressEnd(&s->bz);
 	ZSTD_freeDStream(s->zstd);
 	if (s->fd >= 0)
 		close(s->fd);
@@ -126,6 +172,32 @@ static int64_t inflate_some(struct reel_source *s, uint8_t *to, size_t n,
 	return s->z.next_out - to;
 }
 
+static int64_t bunzip_some(struct reel_source *s, uint8_t *to, size_t n,
+			   struct reel_error *err)
+{
+	int rc;
+
+	if (!s->inside) {
+		memset(&s->bz, 0, sizeof(s->bz));
+		if (BZ2_bzDecompressInit(&s->bz, 0, 0) != BZ_OK)
+			return reel_fail(err, REEL_E_MEMORY, "out of memory");
+		s->inside = true;
+	}
+	s->bz.next_in = (char *)s->in + s->at;
+	s->bz.avail_in = (unsigned int)(s->n - s->at);
+	s->bz.next_out = (char *)to;
+	s->bz.avail_out = n < IN_BYTES ? (unsigned int)n : IN_BYTES;
+	rc = BZ2_bzDecompress(&s->bz);
+	s->at = s->n - s->bz.avail_in;
+	if (rc == BZ_STREAM_END) {
+		BZ2_bzDecompressEnd(&s->bz);
+		s->inside = false;
+	} else if (rc != BZ_OK) {
+		return damaged(s, "bytes that bzip2 refuses", err);
+	}
+	return (uint8_t *)s->bz.next_out - to;
+}
+
 static int64_t unzstd_some(struct reel_source *s, uint8_t *to, size_t n,
 			   struct reel_error *err)
 {
@@ -147,6 +219,69 @@ static int64_t copy_some(struct reel_source *s, uint8_t *to, size_t n)
 	memcpy(to, s->in + s->at, n);
 	s->at += n;
 	return (int64_t)n;
+}
+
+/* Have at least MAGIC_MOST bytes, unless the file ends before. 0, or -1. */
+static int fill_magic(struct reel_source *s, struct reel_error *err)
+{
+	while (s->n - s->at < MAGIC_MOST && !s->ended) {
+		ssize_t n;
+
+		memmove(s->in, s->in + s->at, s->n - s->at);
+		s->in_offset += s->at;
+		s->n -= s->at;
+		s->at = 0;
+		n = read(s->fd, s->in + s->n, IN_BYTES - s->n);
+		if (n < 0)
+			return reel_fail_io(err, "read", s->path, errno);
+		s->n += (size_t)n;
+		if (!n)
+			break;
+	}
+	return 0;
+}
+
+/* The bytes from here to the end of the file are none of its data. */
+static void ignore_rest(struct reel_source *s)
+{
+	uint64_t from = reel_source_offset(s), bytes = s->n - s->at;
+	struct stat st;
+
+	if (!fstat(s->fd, &st) && (uint64_t)st.st_size > from)
+		bytes = (uint64_t)st.st_size - from;
+	s->at = s->n;
+	s->ended = true;
+	if (watch.ignored)
+		watch.ignored(watch.arg, s->path, bytes);
+}
+
+/*
+ * Between two members of gzip or bzip2, or behind the last one: there may be
+ * zeros, as of a tape's block, and then bytes of another kind, which gzip(1) and
+ * bzip2(1) leave out as well. 0, or -1.
+ */
+static int find_member(struct reel_source *s, struct reel_error *err)
+{
+	const struct magic *m;
+	bool zeros = false;
+
+	if (s->first || (s->form != GZIP && s->form != BZIP2))
+		return fill(s, err);
+	do {
+		if (fill_magic(s, err))
+			return -1;
+		while (s->at < s->n && !s->in[s->at]) {
+			zeros = true;
+			s->at++;
+		}
+	} while (zeros && s->at == s->n && !s->ended && !fill(s, err) &&
+		 s->at < s->n);
+	if (s->at == s->n)
+		return fill(s, err);
+	m = find_magic(s);
+	if (!m || m->form != s->form || m->program)
+		ignore_rest(s);
+	return 0;
 }
 
 /* Read bytes into @to: no copy of s->in. Their number, 0 at the end, or -1. */
@@ -172,13 +307,15 @@ static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 	if (s->form == PLAIN && s->at == s->n && !s->ended && n >= IN_BYTES)
 		return read_plain(s, to, n, err);
 	while (!got) {
-		if (fill(s, err))
+		if (s->inside ? fill(s, err) : find_member(s, err))
 			return -1;
 		if (s->ended && !s->inside)
 			return 0;
-		got = s->form == GZIP	? inflate_some(s, to, n, err)
-		      : s->form == ZSTD ? unzstd_some(s, to, n, err)
-					: copy_some(s, to, n);
+		got = s->form == GZIP	 ? inflate_some(s, to, n, err)
+		      : s->form == BZIP2 ? bunzip_some(s, to, n, err)
+		      : s->form == ZSTD	 ? unzstd_some(s, to, n, err)
+					 : copy_some(s, to, n);
+		s->first = false;
 		if (!got && s->ended && s->inside)
 			return damaged(s, "the compressed data is cut off",
 				       err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file as a stream of bytes, decompressed on the way: gzip (of any number of
- * members) and Zstandard by their first bytes, anything else as it is.
+ * A file as a stream of bytes, decompressed on the way: gzip, bzip2 (both of any
+ * number of members) and Zstandard by their first bytes, anything else as it is.
  */
 #ifndef LIB_SOURCE_H
 #define LIB_SOURCE_H
@@ -12,7 +12,8 @@
 struct reel_error;
 struct reel_source;
 
-/* Gives *@out for reel_source_close(). 0, or -1 with @err (REEL_E_IO). */
+/* Gives *@out for reel_source_close(). 0, or -1 with @err: REEL_E_IO, or
+ * REEL_E_FORMAT for a compression that is not read. */
 int reel_source_open(struct reel_source **out, const char *path,
 		     struct reel_error *err);
 void reel_source_close(struct reel_source *s); /* NULL too */
@@ -24,6 +25,18 @@ void reel_source_close(struct reel_source *s); /* NULL too */
  */
 int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 			 struct reel_error *err);
+
+/*
+ * Called when a source ends in @bytes bytes that are no member of its gzip or
+ * bzip2, and were left out.
+ */
+struct reel_source_watch {
+	void (*ignored)(void *arg, const char *path, uint64_t bytes);
+	void *arg;
+};
+
+/* Watch the sources of this thread; NULL: no longer. */
+void reel_source_watch(const struct reel_source_watch *watch);
 
 /* Bytes of the file (compressed as it is) that were used so far. */
 uint64_t reel_source_offset(const struct reel_source *s);

@@ -42,7 +42,7 @@ struct position {
 	int64_t at;		/* REEL_NO_OFFSET: not known */
 };
 
-/* What a record is: the letters of Chrome's format, or from 2.0 on a digit. */
+/* The phase of a record: a letter of Chrome's format, or from 2.0 on a digit. */
 enum phase { PHASE_OTHER, PHASE_EVENT, PHASE_SUM, PHASE_METADATA };
 #define PHASE_2_EVENT '1'
 

@@ -144,15 +144,15 @@ static int add_input(struct import_input *in, const char *path,
 
 /* --- formats -------------------------------------------------------------- */
 
-/* The first bytes of @path, decompressed; or -1. */
-static int read_head(const char *path, char head[static HEAD_BYTES])
+/* The first bytes of @path, decompressed; or -1 with @err. */
+static int read_head(const char *path, char head[static HEAD_BYTES],
+		     struct reel_error *err)
 {
-	struct reel_error err = {0};
 	struct reel_source *source = NULL;
 	int64_t n = -1;
 
-	if (!reel_source_open(&source, path, &err))
-		n = reel_source_read(source, head, HEAD_BYTES, &err);
+	if (!reel_source_open(&source, path, err))
+		n = reel_source_read(source, head, HEAD_BYTES, err);
 	reel_source_close(source);
 	return (int)n;
 }
@@ -161,7 +161,8 @@ static const struct reel_importer *importer_of_file(const char *path)
 {
 	char *head = malloc(HEAD_BYTES);
 	const struct reel_importer *found = NULL;
-	int n = head ? read_head(path, head) : -1;
+	struct reel_error err = {0};
+	int n = head ? read_head(path, head, &err) : -1;
 
 	for (int i = 0; n > 0 && !found && reel_importers[i]; i++)
 		if (reel_importers[i]->detect(head, (size_t)n) &&
@@ -194,14 +195,18 @@ const struct reel_importer *reel_importer_detect(const char *path)
 	return found;
 }
 
-/* Drop the files of folders that are not @as: notes, scripts, our own
- * stores. */
-static int keep_known(struct import_input *in, const struct reel_importer *as)
+/* Drop the files of folders that are not @as: notes, scripts, our own stores.
+ * *@others grows by those of other formats. */
+static int keep_known(struct import_input *in, const struct reel_importer *as,
+		      uint64_t *others)
 {
 	int n = 0;
 
 	for (int i = 0; i < in->paths; i++) {
-		if (importer_of_file(in->path[i]) == as)
+		const struct reel_importer *of = importer_of_file(in->path[i]);
+
+		*others += of && of != as;
+		if (of == as)
 			in->path[n++] = in->path[i];
 		else
 			free(in->path[i]);
@@ -212,9 +217,16 @@ static int keep_known(struct import_input *in, const struct reel_importer *as)
 
 static int unknown_format(const char *path, struct reel_error *err)
 {
+	char *head = malloc(HEAD_BYTES);
 	struct stat st;
+	int n = -1;
 
-	if (!stat(path, &st) && S_ISREG(st.st_mode) && !st.st_size)
+	if (head && !stat(path, &st) && S_ISREG(st.st_mode))
+		n = read_head(path, head, err);
+	free(head);
+	if (err->code)
+		return -1;
+	if (!n)
 		return reel_fail(err, REEL_E_FORMAT, "'%s' is empty", path);
 	return reel_fail(err, REEL_E_FORMAT,
 			 "'%s' is in no format that ioreel imports (ioreel "
@@ -222,10 +234,11 @@ static int unknown_format(const char *path, struct reel_error *err)
 			 path);
 }
 
-/* @forced: the user named the format, the content need not look like it. */
+/* @forced: the user named the format, the content need not look like it. *@others
+ * grows by the files of other formats that were left out. */
 static int add_known(struct import_input *in, const char *path,
 		     const struct reel_importer **as, bool forced,
-		     struct reel_error *err)
+		     uint64_t *others, struct reel_error *err)
 {
 	struct import_input one = {.name = path};
 	const struct reel_importer *found;
@@ -236,7 +249,7 @@ static int add_known(struct import_input *in, const char *path,
 		rc = unknown_format(path, err);
 	if (!rc && !*as)
 		*as = found;
-	if (!rc && one.paths > 1 && !keep_known(&one, *as))
+	if (!rc && one.paths > 1 && !keep_known(&one, *as, others))
 		rc = unknown_format(path, err);
 	if (!rc && !forced && found != *as)
 		rc = reel_fail(err, REEL_E_FORMAT,
@@ -326,6 +339,58 @@ static int put_sources(struct reel_writer *w, const struct import_input *in,
 	return 0;
 }
 
+/* Bytes behind the data of compressed files. A file may be read twice. */
+struct ignored {
+	const struct import_input *in;
+	uint64_t *bytes; /* by path */
+};
+
+static void on_ignored(void *arg, const char *path, uint64_t bytes)
+{
+	struct ignored *ig = arg;
+
+	for (int i = 0; i < ig->in->paths; i++)
+		if (!strcmp(ig->in->path[i], path))
+			ig->bytes[i] = bytes;
+}
+
+static int put_losses(struct reel_writer *w, const struct ignored *ig,
+		      uint64_t others, struct reel_error *err)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < ig->in->paths; i++)
+		bytes += ig->bytes[i];
+	return (bytes && reel_writer_loss(w, 0, "trailing_bytes", "bytes",
+					  bytes, err)) ||
+			       (others &&
+				reel_writer_loss(w, 0, "other_format", "files",
+						 others, err))
+		       ? -1
+		       : 0;
+}
+
+/* Load @in, and put the losses that no importer sees. */
+static int load_input(struct reel_writer *w, const struct import_input *in,
+		      const struct reel_importer *as, uint64_t others,
+		      struct reel_error *err)
+{
+	struct ignored ig = {.in = in};
+	const struct reel_source_watch watch = {on_ignored, &ig};
+	int rc = -1;
+
+	ig.bytes = reel_alloc((size_t)in->paths + 1, sizeof(*ig.bytes), err);
+	if (ig.bytes) {
+		reel_source_watch(&watch);
+		rc = as->load(w, in, err);
+		reel_source_watch(NULL);
+	}
+	if (!rc)
+		rc = put_losses(w, &ig, others, err);
+	free(ig.bytes);
+	return rc;
+}
+
 int64_t reel_import(struct reel_store *st, char *const *path, int n,
 		    const struct reel_import_options *options,
 		    struct reel_error *err)
@@ -335,6 +400,7 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 	struct import_input in = {.name = path[0]};
 	struct reel_writer_options for_writer = {0};
 	struct reel_writer *w = NULL;
+	uint64_t others = 0;
 	int64_t rc = -1;
 	bool forced;
 
@@ -344,7 +410,7 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 	in.map = options->map;
 
 	for (int i = 0; i < n; i++)
-		if (add_known(&in, path[i], &as, forced, err))
+		if (add_known(&in, path[i], &as, forced, &others, err))
 			goto out;
 	if (keep_distinct(&in, err))
 		goto out;
@@ -352,7 +418,8 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 	for_writer.threads =
 		reel_pool_threads_for(options->threads, for_writer.small);
 	if (!reel_writer_new(&w, st, &for_writer, err) &&
-	    !put_sources(w, &in, as, err) && !as->load(w, &in, err))
+	    !put_sources(w, &in, as, err) &&
+	    !load_input(w, &in, as, others, err))
 		rc = (int64_t)reel_writer_events(w);
 out:
 	reel_writer_free(w);

@@ -218,6 +218,12 @@ echo '[{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}]' >chrome.json
 check 'another trace of events is not taken for one' \
 	'! import chrome.json 2>err || [ "$(sql s.db "SELECT format FROM source")" != dftracer ]'
 
+if [ -x "$O/tests/fuzz/fuzz_import" ]; then
+	check '300 damaged files of 2.2' '"$O/tests/fuzz/fuzz_import" 300 1 two/a.pfw'
+else
+	skip 'damaged files' 'no fuzz_import here'
+fi
+
 # --- real logs ---------------------------------------------------------------------
 for name in test dlio-unet3d-test-trace; do
 	f=${IOREEL_DATA:-/none}/dftracer/$name.pfw.gz

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/output.h"
 
 #define FIRST_RECORDS 64
 #define BLOCK_RECORDS 64 /* the least that is read of a run at once */
@@ -71,25 +71,6 @@ uint64_t sorter_count(const struct sorter *s)
 	return s->count;
 }
 
-static int open_file(struct sorter *s, struct reel_error *err)
-{
-	const char *dir = getenv("TMPDIR");
-	struct reel_buf path = REEL_BUF_INIT;
-	int rc = reel_buf_printf(&path, err, "%s/ioreel.XXXXXX",
-				 dir && *dir ? dir : "/tmp");
-
-	if (!rc) {
-		s->fd = mkostemp(path.data, O_CLOEXEC);
-		if (s->fd < 0)
-			rc = reel_fail_io(err, "make a temporary file",
-					  path.data, errno);
-		else
-			unlink(path.data);
-	}
-	reel_buf_fini(&path);
-	return rc;
-}
-
 /* All of @n bytes at @offset, by pread() or pwrite(). */
 static int transfer(struct sorter *s, char *p, size_t n, uint64_t offset,
 		    int write_it, struct reel_error *err)
@@ -122,7 +103,7 @@ static int spill(struct sorter *s, struct reel_error *err)
 {
 	struct run *r;
 
-	if (s->fd < 0 && open_file(s, err))
+	if (s->fd < 0 && (s->fd = reel_output_temporary(err)) < 0)
 		return -1;
 	if (s->runs == s->run_room) {
 		uint32_t room = s->run_room ? 2 * s->run_room : 16;

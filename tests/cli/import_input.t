@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel import: the forms in which people have files. Compression, bytes behind the
+# data, standard input, mixed folders, odd names; and outputs named "-".
+. "$(dirname "$0")/../lib/tap.sh"
+
+import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
+# refused PATTERN FILE: one line that matches it, and no store
+refused() {
+	rm -f s.db
+	! "$IOREEL" import -q "$2" -o s.db 2>err && [ "$(wc -l <err)" = 1 ] && grep -q "$1" err && [ ! -e s.db ]
+}
+events() { sql s.db 'SELECT sum(calls), sum(bytes), min(start_ns), max(start_ns) FROM v_event'; }
+losses() { sql s.db 'SELECT reason, unit, count FROM v_loss ORDER BY reason' | tr '\t\n' ' ;'; }
+
+awk 'BEGIN {
+	print "["
+	for (i = 0; i < 20000; i++)
+		printf("{\"id\":%d,\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":%d,\"ph\":\"X\",\"args\":{\"hostname\":\"n\",\"ret\":%d,\"count\":4096,\"fname\":\"/d/%d\"}}\n",
+			i, 1700000000000000 + 10 * i, i % 10, (i * 7919) % 4096, (i * 31) % 977)
+}' >log.pfw
+import log.pfw
+events >want
+
+# --- compression ------------------------------------------------------------------
+for tool in gzip bzip2 zstd; do
+	if ! command -v $tool >/dev/null; then
+		skip "$tool is undone" "no $tool"
+		continue
+	fi
+	$tool -c log.pfw >log.$tool 2>/dev/null
+	import log.$tool
+	events >got
+	check "$tool is undone" 'diff want got && [ -z "$(losses)" ]'
+	head -c $(($(wc -c <log.$tool) / 2)) log.$tool >cut.$tool
+	check "$tool: half of the file" 'refused "cut.$tool.*offset.*cut off" cut.$tool'
+done
+printf '\375\067\172\130\132\000more' >log.xz
+check 'a compression that is not read is named, with the way out' 'refused "log.xz.*by xz.*xz -dk" log.xz'
+
+gzip -c log.pfw >log.gz
+head -3000 log.pfw | gzip -c >parts.gz
+tail -n +3001 log.pfw | gzip -c >>parts.gz
+import parts.gz
+events >got
+check 'members of gzip one after the other' 'diff want got && [ -z "$(losses)" ]'
+for zeros in 1 512 300000; do
+	{ cat parts.gz && head -c $zeros /dev/zero; } >padded.gz
+	import padded.gz
+	events >got
+	check "$zeros zeros behind them" 'diff want got && [ -z "$(losses)" ]'
+done
+{ cat parts.gz && printf 'garbage'; } >trailing.gz
+import trailing.gz
+events >got
+check 'other bytes behind them are left out' 'diff want got'
+is 'and are a loss' "$(losses)" 'trailing_bytes bytes 7;'
+check 'that the report names' '"$IOREEL" report --losses s.db | grep -q "^ *7  bytes .*trailing_bytes"'
+{ cat parts.gz && head -c 300000 /dev/zero && printf 'x%0300000d' 0; } >trailing.gz
+import trailing.gz
+events >got
+check 'many of them, behind zeros' 'diff want got'
+is 'all are counted' "$(losses)" 'trailing_bytes bytes 300001;'
+if [ -e log.bzip2 ]; then
+	{ cat log.bzip2 log.bzip2 && printf 'garbage'; } >trailing.bz2
+	import trailing.bz2
+	is 'bzip2, too: two streams of one log, of which the second is copies' "$(losses)" 'trailing_bytes bytes 7;'
+	events >got
+	check 'no event counts twice' 'diff want got'
+fi
+head -c 10 log.gz >head.gz
+check 'a file that is only the head of gzip' 'refused "head.gz.*offset 10.*cut off" head.gz'
+gzip -c </dev/null >nothing.gz
+check 'a compressed file of nothing' 'refused "nothing.gz.*is empty" nothing.gz'
+
+# Damage of the compressed bytes themselves, of two members each.
+head -200 log.pfw >short.pfw
+for tool in gzip bzip2 zstd; do
+	if [ ! -x "$O/tests/fuzz/fuzz_import" ] || ! command -v $tool >/dev/null; then
+		skip "damaged files of $tool" "no fuzz_import here, or no $tool"
+		continue
+	fi
+	{ $tool -c short.pfw && $tool -c short.pfw && head -c 100 /dev/zero; } >two.$tool 2>/dev/null
+	check "200 damaged files of $tool" '"$O/tests/fuzz/fuzz_import" 200 1 two.$tool'
+done
+
+# --- standard input ------------------------------------------------------------------
+cat log.gz | import -
+events >got
+check 'a pipe as -' 'diff want got'
+is 'is the source /dev/stdin' "$(sql s.db 'SELECT file, format FROM source' | tr '\t' ' ')" '/dev/stdin dftracer'
+import - <log.gz
+events >got
+check 'a file as standard input' 'diff want got'
+fails_with() { # STATUS PATTERN COMMAND...
+	local status=$1 pattern=$2
+	shift 2
+	"$@" >out 2>err
+	[ $? = "$status" ] && grep -q "$pattern" err
+}
+check 'standard input has no name for the store' 'fails_with 2 "give -o" "$IOREEL" import - <log.gz'
+check 'an empty standard input' '! "$IOREEL" import - -o s2.db </dev/null 2>err && grep -q "is empty" err && [ ! -e s2.db ]'
+mkdir tmp
+cat log.gz | TMPDIR=$PWD/tmp import -
+is 'no temporary file is left' "$(ls -A tmp)" ''
+check 'a folder for temporary files that is not there' \
+	'! cat log.gz | TMPDIR=/none/such "$IOREEL" import - -o s2.db 2>err && grep -q /none/such err && [ ! -e s2.db ]'
+
+# --- outputs ----------------------------------------------------------------------------
+check 'a store does not go to standard output' \
+	'fails_with 2 "standard output" "$IOREEL" import log.pfw -o - && [ ! -s out ] && [ ! -e ./- ]'
+"$IOREEL" export --as csv s.db >want.csv 2>/dev/null
+check 'a text does' '"$IOREEL" export --as csv s.db -o - 2>/dev/null | cmp want.csv - && [ ! -e ./- ]'
+
+# --- folders and names --------------------------------------------------------------------
+mkdir mixed
+gzip -c log.pfw >mixed/a.pfw.gz
+echo notes >mixed/README
+echo '7 1700000000.000000 close(3) = 0 <0.000005>' >mixed/z.strace
+gzip -c </dev/null >mixed/b.pfw.gz
+: >mixed/c.pfw
+mkdir mixed/sub
+import mixed
+events >got
+check 'a folder of a log, notes, empty files, a folder and another format' 'diff want got'
+is 'the file of the other format is a loss' "$(losses)" 'other_format files 1;'
+name="odd
+name  of a	folder"
+mkdir "$name"
+cp log.gz "$name/a  b
+c.gz"
+import "$name"
+events >got
+check 'names with newlines, spaces and tabs' 'diff want got'
+head -c 100 log.gz >"$name/a  b
+c.gz"
+check 'in an error they are one line' 'refused "odd.*folder" "$name"'
+mkdir ranks
+i=0
+while [ $i -lt 300 ]; do
+	printf '{"id":1,"name":"read","cat":"POSIX","pid":%d,"tid":%d,"ts":%d,"dur":5,"ph":"X","args":{"hostname":"n%d","ret":8,"count":8,"fname":"/d/a"}}\n' \
+		$i $i $((1700000000000000 + i)) $((i % 7)) | gzip -c >ranks/$i.pfw.gz
+	i=$((i + 1))
+done
+check 'a folder of a log for each of 300 processes' 'import ranks'
+is 'is one job' "$(sql s.db 'SELECT (SELECT count(*) FROM process), (SELECT count(*) FROM host),
+	(SELECT count(*) FROM source), sum(calls), sum(bytes) FROM v_event' | tr '\t' ' ')" '300 7 300 300 2400'
+finish
