@@ -171,6 +171,11 @@ static uint32_t ring_length(const struct reel_resolver *r)
 	return share < RECENT_LEAST ? RECENT_LEAST : share;
 }
 
+static uint32_t ring_next(const struct descs *d, uint32_t at)
+{
+	return at + 1 < d->recent_most ? at + 1 : 0;
+}
+
 /* Add the closed descriptor @p to the ring and free the one that it
  * replaces. */
 static int retire(struct reel_resolver *r, struct descs *d,
@@ -187,13 +192,15 @@ static int retire(struct reel_resolver *r, struct descs *d,
 	    reel_array_reach(&d->recent, &d->recent_room, d->recents,
 			     sizeof(*d->recent), err))
 		return -1;
-	place = &d->recent[d->recents++ % d->recent_most];
+	place = &d->recent[d->recent_at];
+	d->recents++;
+	d->recent_at = ring_next(d, d->recent_at);
 	oldest = place->id;
 	*place = (struct recent){p->id, p->open};
 	if (!oldest)
 		return 0;
 	/* The oldest one has left the CPU caches: prefetch the next but one. */
-	soon = &d->recent[(d->recents + 1) % d->recent_most];
+	soon = &d->recent[ring_next(d, d->recent_at)];
 	__builtin_prefetch(&d->slot[home_slot(d, soon->id)]);
 	__builtin_prefetch(&r->ofds.ofd[soon->open]);
 	return free_closed(r, d, oldest, err);

@@ -190,6 +190,7 @@ struct descs {
 	struct recent *recent; /* ring of closed ones */
 	uint32_t recents, recent_room;
 	uint32_t recent_most; /* length of the ring; 0: none closed yet */
+	uint32_t recent_at;   /* place of the next one in it */
 };
 
 /* All open file descriptions; [0] is not used. */
