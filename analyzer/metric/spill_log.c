@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,13 +17,17 @@
 
 #define FIRST_CHUNK_BYTES 256u /* most threads do little I/O */
 #define CHUNK_BYTES 4096u
-#define LEAST_CHUNK_BYTES 1024u
+#define LEAST_CHUNK_BYTES 512u
 #define RECORD_MAX (10u * REEL_SPILL_NUMBERS)
 
+/* Small, as their number grows with the events. */
 struct chunk {
-	uint8_t *data; /* NULL: in the file, at `at` */
-	int64_t at;
-	uint32_t used, bytes;
+	union {
+		uint8_t *data;
+		int64_t at; /* in the file */
+	};
+	uint16_t used, bytes;
+	bool filed;
 };
 
 struct stream {
@@ -91,22 +96,22 @@ static int spill_chunk(struct reel_spill_log *log, struct chunk *c,
 		return reel_fail(err, REEL_E_IO,
 				 "cannot write a temporary file: %s",
 				 n < 0 ? strerror(errno) : "disk full");
+	free(c->data);
 	c->at = log->file_bytes;
+	c->filed = true;
 	log->file_bytes += n;
 	log->held_bytes -= c->bytes;
-	free(c->data);
-	c->data = NULL;
 	return 0;
 }
 
 /* The last chunks of all streams stay in memory: thousands share it. */
-static uint32_t chunk_bytes(const struct reel_spill_log *log)
+static uint16_t chunk_bytes(const struct reel_spill_log *log)
 {
-	size_t share = log->limit_bytes / 2 / log->streams;
+	size_t share = log->limit_bytes / 4 / log->streams;
 
 	if (share > CHUNK_BYTES)
 		return CHUNK_BYTES;
-	return share < LEAST_CHUNK_BYTES ? LEAST_CHUNK_BYTES : (uint32_t)share;
+	return share < LEAST_CHUNK_BYTES ? LEAST_CHUNK_BYTES : (uint16_t)share;
 }
 
 /* Add a chunk after @full, the last one; NULL: the first chunk. */
@@ -123,6 +128,7 @@ static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 		return NULL;
 	c = &s->chunk[s->chunks];
 	c->used = 0;
+	c->filed = false;
 	c->bytes = s->chunks ? chunk_bytes(log) : FIRST_CHUNK_BYTES;
 	c->data = reel_alloc(1, c->bytes, err);
 	if (!c->data)
@@ -157,7 +163,7 @@ int reel_spill_log_add(struct reel_spill_log *log, uint32_t stream,
 			*p++ = (uint8_t)(v | 0x80);
 		*p++ = (uint8_t)v;
 	}
-	c->used = (uint32_t)(p - c->data);
+	c->used = (uint16_t)(p - c->data);
 	return 0;
 }
 
@@ -169,7 +175,8 @@ void reel_spill_log_close(struct reel_spill_log *log)
 		return;
 	for (i = 0; i < log->streams; i++) {
 		for (k = 0; k < log->stream[i].chunks; k++)
-			free(log->stream[i].chunk[k].data);
+			if (!log->stream[i].chunk[k].filed)
+				free(log->stream[i].chunk[k].data);
 		free(log->stream[i].chunk);
 	}
 	free(log->stream);
@@ -197,7 +204,7 @@ static int load_chunk(struct reel_spill_reader *r, const struct chunk *c,
 {
 	ssize_t n;
 
-	r->data = c->data;
+	r->data = c->filed ? NULL : c->data;
 	r->at = 0;
 	if (r->data)
 		return 0;

@@ -18,6 +18,7 @@
 
 #define FIRST_SLOTS 16
 #define FDS_MAX (1 << 20)
+#define CACHE_LINE 64
 
 /* Copied: gcc would clear a struct of this size with "rep stos", slowly. */
 static const struct ofd empty = {.pos = POS_UNKNOWN, .answer = {.before = -1}};
@@ -171,6 +172,20 @@ static uint32_t ring_length(const struct reel_resolver *r)
 	return share < RECENT_LEAST ? RECENT_LEAST : share;
 }
 
+/* With the slots after it, which a removal reads. */
+static void prefetch_slot(const struct descs *d, uint32_t id)
+{
+	const struct desc *slot = &d->slot[home_slot(d, id)];
+
+	__builtin_prefetch(slot, 1);
+	__builtin_prefetch((const char *)slot + CACHE_LINE, 1);
+}
+
+static uint32_t ring_next(const struct descs *d, uint32_t at)
+{
+	return at + 1 < d->recent_most ? at + 1 : 0;
+}
+
 /* Add the closed descriptor @p to the ring and free the one that it
  * replaces. */
 static int retire(struct reel_resolver *r, struct descs *d,
@@ -187,15 +202,18 @@ static int retire(struct reel_resolver *r, struct descs *d,
 	    reel_array_reach(&d->recent, &d->recent_room, d->recents,
 			     sizeof(*d->recent), err))
 		return -1;
-	place = &d->recent[d->recents++ % d->recent_most];
+	place = &d->recent[d->recent_at];
+	d->recents++;
+	d->recent_at = ring_next(d, d->recent_at);
 	oldest = place->id;
 	*place = (struct recent){p->id, p->open};
 	if (!oldest)
 		return 0;
 	/* The oldest one has left the CPU caches: prefetch the next but one. */
-	soon = &d->recent[(d->recents + 1) % d->recent_most];
-	__builtin_prefetch(&d->slot[home_slot(d, soon->id)]);
-	__builtin_prefetch(&r->ofds.ofd[soon->open]);
+	soon = &d->recent[ring_next(d, d->recent_at)];
+	prefetch_slot(d, soon->id);
+	for (size_t at = 0; at < sizeof(struct ofd); at += CACHE_LINE)
+		__builtin_prefetch((char *)&r->ofds.ofd[soon->open] + at, 1);
 	return free_closed(r, d, oldest, err);
 }
 
@@ -290,6 +308,7 @@ struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
 	*p = (struct desc){
 		.id = id, .fd = fd, .open = open, .stream_pos = NO_STREAM};
 	d->n++;
+	prefetch_slot(d, id + 1); /* ids are given out in order */
 	add_ref(&r->ofds.ofd[open]);
 	set_by_fd(d, fd, id);
 	return p;

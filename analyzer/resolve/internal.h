@@ -163,11 +163,11 @@ struct ofd {
 struct desc {
 	uint32_t id; /* 0: free slot */
 	int32_t fd;
-	uint32_t open; /* index into ofds */
-	uint32_t maps; /* mappings of it that still exist */
-	bool closed;
+	uint32_t open;	    /* index into ofds */
+	uint32_t maps;	    /* mappings of it that still exist */
 	int64_t stream_pos; /* of the STDIO stream on it */
 	uint32_t others;    /* the OFD's moves at that time */
+	bool closed;
 };
 
 /* Closed descriptors that late records may refer to: of a process, and of all
@@ -190,6 +190,7 @@ struct descs {
 	struct recent *recent; /* ring of closed ones */
 	uint32_t recents, recent_room;
 	uint32_t recent_most; /* length of the ring; 0: none closed yet */
+	uint32_t recent_at;   /* place of the next one in it */
 };
 
 /* All open file descriptions; [0] is not used. */

@@ -17,6 +17,8 @@
 #include "analyzer/write/internal.h"
 
 #define PRODUCER 0 /* its number in the pool */
+/* A stage starts for so many batches: to wake a thread takes as long as one. */
+#define STAGE_BATCHES 16
 
 static struct writer_batch *batch_at(struct reel_writer *w, uint64_t i)
 {
@@ -214,6 +216,19 @@ static bool is_settled(const struct reel_writer *w)
 	return !w->rows;
 }
 
+/* With the lock: start the stages for which @least batches wait. */
+static void start_stages(struct reel_writer *w, uint64_t least)
+{
+	for (int i = 0; i < w->stages; i++) {
+		struct writer_stage *s = &w->stage[i];
+
+		if (s->running || w->made - s->done < least)
+			continue;
+		reel_pool_put(w->pool, &s->task, false);
+		s->running = true;
+	}
+}
+
 static int submit(struct reel_writer *w, struct reel_error *err)
 {
 	int rc;
@@ -225,13 +240,7 @@ static int submit(struct reel_writer *w, struct reel_error *err)
 	}
 	reel_pool_lock(w->pool);
 	w->made++;
-	for (int i = 0; i < w->stages; i++) {
-		struct writer_stage *s = &w->stage[i];
-
-		if (!s->running)
-			reel_pool_put(w->pool, &s->task, false);
-		s->running = true;
-	}
+	start_stages(w, STAGE_BATCHES);
 	while (ring_is_full(w) && !w->failure.code)
 		reel_pool_help(w->pool, PRODUCER, false);
 	rc = writer_failed(w, err);
@@ -294,6 +303,7 @@ int reel_writer_settle(struct reel_writer *w, struct reel_error *err)
 	if (!w->pool || rc)
 		return rc;
 	reel_pool_lock(w->pool);
+	start_stages(w, 1);
 	while (!is_settled(w) && !w->failure.code)
 		reel_pool_help(w->pool, PRODUCER, false);
 	rc = writer_failed(w, err);

@@ -16,6 +16,7 @@
 #define BUDGET_EVENTS (8 * REEL_BLOCK_EVENTS) /* 128 B each: 32 MiB */
 #define LEAST_EVENTS 16
 #define FIRST_EVENTS 64
+#define CACHE_ROWS 8 /* values in a line of a cache */
 
 /* Events after which a thread's block ends. */
 static uint32_t block_limit(const struct reel_writer *w)
@@ -101,6 +102,22 @@ static void put_rare(struct reel_event_columns *c,
 	RARE(PUT_VALUES)
 }
 
+/* Blocks are larger than the caches: prefetch the rows that the thread's next @n
+ * events will take. */
+static void prefetch_columns(const struct reel_event_columns *c, uint32_t n)
+{
+	uint32_t ahead = c->n + n + CACHE_ROWS;
+
+	if (ahead > c->room)
+		return;
+	for (int col = 0; col < REEL_COLUMNS; col++) {
+		if (c->same >> col & 1)
+			continue;
+		for (uint32_t i = c->n; i < ahead; i += CACHE_ROWS)
+			__builtin_prefetch(&c->v[col][i], 1);
+	}
+}
+
 /* Add the @n events to @c, which has room for them. */
 static void put_events(struct reel_event_columns *c,
 		       const struct reel_event *const *ev, uint32_t n)
@@ -130,6 +147,7 @@ static void put_events(struct reel_event_columns *c,
 	}
 	put_rare(c, ev, n);
 	c->n += n;
+	prefetch_columns(c, n);
 }
 
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,

@@ -3,7 +3,7 @@
  * Streams: one thread's records, block after block; and access to the trace.
  *
  * A stream holds no descriptor and at most one block. With many threads it
- * holds less than a block, so that ten thousand streams fit into 40 MiB: a
+ * holds less than a block, so that ten thousand streams fit into 28 MiB: a
  * record that does not decode may be incomplete in the buffer, which grows for a
  * long one.
  */
@@ -17,7 +17,7 @@
 #include "lib/num.h"
 #include "lib/trace/internal.h"
 
-#define STREAMS_BYTES (32u << 20)
+#define STREAMS_BYTES (20u << 20)
 #define CHUNK_MIN 2048
 #define CHUNK_GROWN (TRACE_RECORD_MAX + 1024)
 
