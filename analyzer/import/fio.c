@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Import fio's I/O logs (write_iolog), versions 2 and 3: each operation with
- * its offset and length. A log is of one job: a process with one thread.
+ * its offset and length. A job is a process with one thread; jobs of one group
+ * may share a log.
  *
  * Version 3 has the time at which an operation was submitted, in microseconds.
  * Version 2 has none but the waits between operations, which are the time
@@ -58,7 +59,7 @@ struct import {
 	uint32_t open_room, opens;
 	struct reel_buf line;
 	unsigned int version;
-	uint32_t process, thread;
+	uint32_t source, jobs, process, thread; /* jobs: of this log so far */
 	int64_t now_ns;
 	uint64_t bad, first_bad, known, no_duration;
 	uint64_t untimed, no_time; /* of this log, of all */
@@ -233,6 +234,22 @@ static unsigned int version_of(const char *line, size_t len)
 						: 0;
 }
 
+/* The jobs of one log begin at time 0, each as a process. */
+static int begin_job(struct import *im, struct reel_error *err)
+{
+	uint64_t key = (uint64_t)im->source << 32 | im->jobs++;
+
+	for (uint32_t i = 0; i < im->open_room; i++)
+		if (end_open(im, i, REEL_NO_OFFSET, err))
+			return -1;
+	im->now_ns = 0;
+	im->process = gather_process(im->gather, key, err);
+	im->thread = im->process
+			     ? gather_thread(im->gather, im->process, 0, err)
+			     : 0;
+	return im->thread ? 0 : -1;
+}
+
 static int read_log(struct import *im, struct import_lines *lines,
 		    const char *path, struct reel_error *err)
 {
@@ -251,6 +268,12 @@ static int read_log(struct import *im, struct import_lines *lines,
 	while ((rc = import_lines_next(lines, &line, &len, err)) > 0) {
 		if (len && line[len - 1] == '\r')
 			len--;
+		/* numjobs= appends the logs of all jobs to one file. */
+		if (version_of(line, len) == im->version) {
+			if (begin_job(im, err))
+				return -1;
+			continue;
+		}
 		reel_buf_reset(&im->line);
 		if (reel_buf_add(&im->line, line, len, err) ||
 		    reel_buf_add(&im->line, "", 1, err) ||
@@ -264,7 +287,6 @@ static int read_log(struct import *im, struct import_lines *lines,
 	return rc;
 }
 
-/* Each log is of a job of its own, and its times are since its start. */
 static int read_file(struct import *im, const char *path, uint32_t source,
 		     uint64_t *bad, struct reel_error *err)
 {
@@ -274,14 +296,11 @@ static int read_file(struct import *im, const char *path, uint32_t source,
 	if (rc)
 		return -1;
 	im->bad = im->known = im->first_bad = 0;
-	im->now_ns = 0;
 	im->untimed = 0;
 	im->waits = false;
-	im->process = gather_process(im->gather, source, err);
-	im->thread = im->process
-			     ? gather_thread(im->gather, im->process, 0, err)
-			     : 0;
-	rc = !im->thread || import_lines_open(&lines, path, err);
+	im->source = source;
+	im->jobs = 0;
+	rc = begin_job(im, err) || import_lines_open(&lines, path, err);
 	rc = rc || read_log(im, lines, path, err);
 	for (uint32_t i = 0; !rc && i < im->open_room; i++)
 		rc = end_open(im, i, REEL_NO_OFFSET, err);

@@ -30,7 +30,7 @@ static const struct {
 	const char *why; /* it cannot be upgraded */
 } versions[REEL_STORE_VERSION] = {
 	[1] = {NULL, "its events are in blocks of a format that was replaced; "
-		     "load its trace again"},
+		     "load its trace again (ioreel load TRACE -o STORE)"},
 	[2] = {sql_2, NULL},
 	[3] = {sql_3, NULL},
 	[4] = {sql_4, NULL},

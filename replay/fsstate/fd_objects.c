@@ -230,8 +230,9 @@ static int file_object(struct fd_objects *o, const struct reel_event *ev,
 				  .dup_of = dup_of(t, ev)};
 	bool io = ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
 
+	/* The first use does not show whether later ones read or write. */
 	if (new.flags < 0)
-		new.flags = ev->group == REEL_GROUP_WRITE ? O_WRONLY : O_RDONLY;
+		new.flags = ev->kind == REEL_KIND_DIR ? O_RDONLY : O_RDWR;
 	/* The file exists by now, even if it never had a path. */
 	new.flags &= ~(O_CREAT | O_TRUNC | O_EXCL | O_TMPFILE);
 	if (io && ev->offset > 0)

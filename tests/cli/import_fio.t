@@ -72,6 +72,11 @@ check 'what needs times prints -' 'head -n 1 out | grep -q -e "1 process . -$" &
 import v2.log v3.log
 is 'two logs are two processes' "$(sql s.db 'SELECT count(*), (SELECT count(*) FROM v_file)
 	FROM process' | tr "$tab" ' ')" '2 1'
+cat v3.log v3.log >jobs.log
+import jobs.log
+is 'two jobs in one log are two processes, each from time 0' \
+	"$(sql s.db "SELECT (SELECT count(*) FROM process), (SELECT count(*) FROM loss WHERE reason = 'not_understood'),
+	count(*), count(DISTINCT start_ns), count(DISTINCT open_id) FROM v_event" | tr "$tab" ' ')" '2 0 14 7 2'
 gzip -k v3.log
 sed 's/$/\r/' v3.log >windows.log
 for log in v3.log.gz windows.log; do

@@ -94,6 +94,6 @@ for name in 1-c 1-py; do
 	gzip -dc "$DATA/store-$name.db.gz" >"$name.db"
 	check "version $name: one line says why it is refused" '
 		ioreel report $name.db >out 2>err; [ $? = 1 ] && [ $(wc -l <err) = 1 ] && [ ! -s out ] &&
-		grep -q "version 1, this program reads .*: its events are in blocks of a format that was replaced; load its trace again" err'
+		grep -q "version 1, this program reads .*: its events are in blocks of a format that was replaced; load its trace again (ioreel load TRACE -o STORE)$" err'
 done
 finish

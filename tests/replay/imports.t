@@ -71,6 +71,12 @@ if command -v fio >/dev/null; then
 else
 	skip 'logs of fio' 'fio is not installed'
 fi
+cat >inherited.txt <<-'END'
+	100 1.000000 fstat(2</d/log>, {st_mode=S_IFREG|0644, st_size=0, ...}) = 0 <0.000010>
+	100 1.000100 write(2</d/log>, "abcdef", 6) = 6 <0.000010>
+	100 1.000200 close(2</d/log>) = 0 <0.000010>
+END
+played 'strace, a descriptor that the job inherited' strace inherited.txt
 each_sample 'DXT' dxt darshan/nonmpi_dxt.darshan darshan/nonmpi_dxt.dxt.txt.gz
 each_sample 'DFTracer' dftracer dftracer/test.pfw.gz
 each_sample 'strace' strace strace/out.txt.gz

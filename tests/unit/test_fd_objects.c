@@ -95,7 +95,7 @@ static void test_files(void)
 	job.open[ofd].flags = -1;
 	ev = io_event(REEL_CALL_WRITE, ofd, 1, 0, 10, 10);
 	o = play(0, ev);
-	ok(o && o->flags == O_WRONLY, "a write with unknown flags: O_WRONLY");
+	ok(o && o->flags == O_RDWR, "unknown flags: later uses may differ");
 	job.file[file].size_bytes = 77;
 	ev.kind = REEL_KIND_MEMORY;
 	ev.fd = 5;

@@ -117,7 +117,7 @@ struct span_meaning span_names_meaning(const char *name)
 	char plain[NAME_BYTES];
 	int64_t number;
 
-	/* Of Horovod, which waits for the data of a tensor then. */
+	/* In it Horovod waits for the data of a tensor. */
 	if (!strcmp(name, "WAIT_FOR_DATA") || !plain_name(name, plain, &number))
 		return m;
 	m.kind = kind_of(plain);
