@@ -124,22 +124,29 @@ static int64_t own_ns(int64_t wall_ns, const struct run_times *t)
 	       t->compute_ns - t->barrier_ns;
 }
 
-static int keep_step(struct running *r, const struct run_step *step,
-		     struct reel_error *err)
+static void add_times(struct run_times *sum, const struct run_times *t)
 {
-	struct run_result *res = r->result;
-	struct run_times *sum = &res->time;
-	const struct run_times *t = &step->time;
-
-	if (reel_array_reach(&res->steps, &r->steps_room,
-			     (uint32_t)res->steps_n, sizeof(*res->steps), err))
-		return -1;
-	res->steps[res->steps_n++] = *step;
 	sum->storage_ns += t->storage_ns;
 	sum->decode_ns += t->decode_ns;
 	sum->queue_ns += t->queue_ns;
 	sum->compute_ns += t->compute_ns;
 	sum->barrier_ns += t->barrier_ns;
+}
+
+static int keep_step(struct running *r, const struct run_step *step,
+		     struct reel_error *err)
+{
+	struct run_result *res = r->result;
+
+	add_times(&res->time, &step->time);
+	/* A wait that a signal ended is no step. Ranks count the same ones. */
+	if (!step->samples && r->comm->size == 1 && stop_signal())
+		return 0;
+	if (reel_array_reach(&res->steps, &r->steps_room,
+			     (uint32_t)res->steps_n, sizeof(*res->steps), err))
+		return -1;
+	res->steps[res->steps_n++] = *step;
+	res->epochs[step->epoch].steps++;
 	return 0;
 }
 
@@ -179,7 +186,6 @@ static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
 	step.wall_ns = reel_now_ns() - start;
 	step.time.own_ns = own_ns(step.wall_ns, &step.time);
 	io_end_span(io, REEL_SPAN_STEP);
-	e->steps++;
 	e->samples += batch.samples;
 	e->checksum += batch.checksum;
 	e->order = e->order * 31 + batch.order;
@@ -381,6 +387,15 @@ static int begin(struct running *r, struct reel_error *err)
 	begin_schedule(r, &second, DATASET_EVALUATION);
 	r->schedule = plan.schedule;
 	r->evaluation = second.schedule;
+	if (w->epochs && !schedule_steps(&r->schedule))
+		return reel_fail(
+			err, REEL_E_USAGE,
+			"pipeline.drop_last: no step is left: %llu samples in "
+			"%llu files are too few for a batch of %llu on each of "
+			"%d ranks",
+			(unsigned long long)r->schedule.data.samples,
+			(unsigned long long)r->schedule.data.files,
+			(unsigned long long)r->schedule.batch, r->comm->size);
 	work_steps_begin(&r->compute, &w->compute, (uint64_t)w->pipeline.seed);
 	r->result->epochs = reel_alloc((size_t)w->epochs + 1,
 				       sizeof(*r->result->epochs), err);
