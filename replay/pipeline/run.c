@@ -25,6 +25,10 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
+/* Ranks look for a signal after so much time, or so many steps. */
+#define LOOK_NS 100000000
+#define LOOK_MOST 16
+
 struct running {
 	const struct workload *w;
 	const struct run_options *options;
@@ -38,6 +42,9 @@ struct running {
 	int64_t start_ns;
 	uint64_t turn; /* the reader whose batch comes next */
 	uint32_t steps_room;
+	/* Steps since the ranks looked for a signal; so many lie between. */
+	uint64_t unlooked, look_every;
+	int64_t looked_ns;
 	int64_t *gradient; /* of the allreduce */
 	int gradient_n;
 };
@@ -209,21 +216,31 @@ static uint64_t steps_of_epoch(const struct running *r)
 	return steps;
 }
 
-/* All ranks stop when one was told to. */
+/*
+ * All ranks stop when one was told to. They look together, and often enough for
+ * mpirun, which kills a rank a second after it was told to end.
+ */
 static bool stopped(struct running *r)
 {
-	int64_t stop = stop_signal() != 0;
+	int64_t seen[] = {stop_signal() != 0, 0}, start;
 
 	if (r->comm->size > 1 && (r->w->synchronise.kind != WORKLOAD_ALONE ||
 				  r->w->access.collective)) {
-		int64_t start = reel_now_ns();
-
-		r->comm->allreduce(&stop, 1, COMM_MAX);
-		r->result->time.barrier_ns += reel_now_ns() - start;
+		if (++r->unlooked < r->look_every)
+			return false;
+		start = reel_now_ns();
+		seen[1] = (start - r->looked_ns) / (int64_t)r->unlooked + 1;
+		r->comm->allreduce(seen, 2, COMM_MAX);
+		r->look_every = LOOK_NS / seen[1] < LOOK_MOST
+					? (uint64_t)(LOOK_NS / seen[1])
+					: LOOK_MOST;
+		r->unlooked = 0;
+		r->looked_ns = reel_now_ns();
+		r->result->time.barrier_ns += r->looked_ns - start;
 	}
-	if (stop)
+	if (seen[0])
 		r->result->stopped = true;
-	return stop;
+	return seen[0];
 }
 
 static struct reader_progress progress_of_all(const struct readers *readers,
@@ -273,8 +290,7 @@ static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 		if (take_step(r, epoch, checkpoint, err))
 			return -1;
 		reel_progress_at(&r->progress, r->result->samples);
-		if (r->comm->size == 1 ? stopped(r)
-				       : i % 16 == 15 && stopped(r))
+		if (stopped(r))
 			break;
 	}
 	e->wall_ns = reel_now_ns() - start;

@@ -51,7 +51,14 @@ if [ -x "$O/ioreel-mpi" ]; then
 		"$IOREEL" gen -q o.json ds.two
 	$mpi -n 2 "$O/ioreel-mpi" run o.json --data ds.two --json >r2.json 2>err
 	is 'each rank has a file where there are as many' "$(field r2.json 'd["samples"]')" 8
+	# mpirun kills its ranks a second after the signal.
+	$mpi -n 2 "$O/ioreel-mpi" run raw.json --data ds.raw --json --set compute.step_ns=400000000 --set pipeline.batch=1 >r2.json 2>err & pid=$!
+	sleep 3
+	kill -INT $pid
+	wait $pid
+	is 'Ctrl-C of ranks with long steps: what was measured' "$(field r2.json '(d["complete"], d["steps"] > 0)')" '(False, True)'
 else
+	skip 'Ctrl-C of ranks with long steps: what was measured' 'no ioreel-mpi'
 	skip 'the wall time of ranks is that of the longest' 'no ioreel-mpi'
 	skip 'each rank has a file where there are as many' 'no ioreel-mpi'
 fi
