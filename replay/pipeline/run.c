@@ -25,6 +25,10 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
+/* Ranks look for a signal after so much time, or so many steps. */
+#define LOOK_NS 100000000
+#define LOOK_MOST 16
+
 struct running {
 	const struct workload *w;
 	const struct run_options *options;
@@ -38,6 +42,9 @@ struct running {
 	int64_t start_ns;
 	uint64_t turn; /* the reader whose batch comes next */
 	uint32_t steps_room;
+	/* Steps since the ranks looked for a signal; so many lie between. */
+	uint64_t unlooked, look_every;
+	int64_t looked_ns;
 	int64_t *gradient; /* of the allreduce */
 	int gradient_n;
 };
@@ -124,22 +131,29 @@ static int64_t own_ns(int64_t wall_ns, const struct run_times *t)
 	       t->compute_ns - t->barrier_ns;
 }
 
-static int keep_step(struct running *r, const struct run_step *step,
-		     struct reel_error *err)
+static void add_times(struct run_times *sum, const struct run_times *t)
 {
-	struct run_result *res = r->result;
-	struct run_times *sum = &res->time;
-	const struct run_times *t = &step->time;
-
-	if (reel_array_reach(&res->steps, &r->steps_room,
-			     (uint32_t)res->steps_n, sizeof(*res->steps), err))
-		return -1;
-	res->steps[res->steps_n++] = *step;
 	sum->storage_ns += t->storage_ns;
 	sum->decode_ns += t->decode_ns;
 	sum->queue_ns += t->queue_ns;
 	sum->compute_ns += t->compute_ns;
 	sum->barrier_ns += t->barrier_ns;
+}
+
+static int keep_step(struct running *r, const struct run_step *step,
+		     struct reel_error *err)
+{
+	struct run_result *res = r->result;
+
+	add_times(&res->time, &step->time);
+	/* A wait that a signal ended is no step. Ranks count the same ones. */
+	if (!step->samples && r->comm->size == 1 && stop_signal())
+		return 0;
+	if (reel_array_reach(&res->steps, &r->steps_room,
+			     (uint32_t)res->steps_n, sizeof(*res->steps), err))
+		return -1;
+	res->steps[res->steps_n++] = *step;
+	res->epochs[step->epoch].steps++;
 	return 0;
 }
 
@@ -179,7 +193,6 @@ static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
 	step.wall_ns = reel_now_ns() - start;
 	step.time.own_ns = own_ns(step.wall_ns, &step.time);
 	io_end_span(io, REEL_SPAN_STEP);
-	e->steps++;
 	e->samples += batch.samples;
 	e->checksum += batch.checksum;
 	e->order = e->order * 31 + batch.order;
@@ -203,21 +216,31 @@ static uint64_t steps_of_epoch(const struct running *r)
 	return steps;
 }
 
-/* All ranks stop when one was told to. */
+/*
+ * All ranks stop when one was told to. They look together, and often enough for
+ * mpirun, which kills a rank a second after it was told to end.
+ */
 static bool stopped(struct running *r)
 {
-	int64_t stop = stop_signal() != 0;
+	int64_t seen[] = {stop_signal() != 0, 0}, start;
 
 	if (r->comm->size > 1 && (r->w->synchronise.kind != WORKLOAD_ALONE ||
 				  r->w->access.collective)) {
-		int64_t start = reel_now_ns();
-
-		r->comm->allreduce(&stop, 1, COMM_MAX);
-		r->result->time.barrier_ns += reel_now_ns() - start;
+		if (++r->unlooked < r->look_every)
+			return false;
+		start = reel_now_ns();
+		seen[1] = (start - r->looked_ns) / (int64_t)r->unlooked + 1;
+		r->comm->allreduce(seen, 2, COMM_MAX);
+		r->look_every = LOOK_NS / seen[1] < LOOK_MOST
+					? (uint64_t)(LOOK_NS / seen[1])
+					: LOOK_MOST;
+		r->unlooked = 0;
+		r->looked_ns = reel_now_ns();
+		r->result->time.barrier_ns += r->looked_ns - start;
 	}
-	if (stop)
+	if (seen[0])
 		r->result->stopped = true;
-	return stop;
+	return seen[0];
 }
 
 static struct reader_progress progress_of_all(const struct readers *readers,
@@ -267,8 +290,7 @@ static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 		if (take_step(r, epoch, checkpoint, err))
 			return -1;
 		reel_progress_at(&r->progress, r->result->samples);
-		if (r->comm->size == 1 ? stopped(r)
-				       : i % 16 == 15 && stopped(r))
+		if (stopped(r))
 			break;
 	}
 	e->wall_ns = reel_now_ns() - start;
@@ -381,6 +403,15 @@ static int begin(struct running *r, struct reel_error *err)
 	begin_schedule(r, &second, DATASET_EVALUATION);
 	r->schedule = plan.schedule;
 	r->evaluation = second.schedule;
+	if (w->epochs && !schedule_steps(&r->schedule))
+		return reel_fail(
+			err, REEL_E_USAGE,
+			"pipeline.drop_last: no step is left: %llu samples in "
+			"%llu files are too few for a batch of %llu on each of "
+			"%d ranks",
+			(unsigned long long)r->schedule.data.samples,
+			(unsigned long long)r->schedule.data.files,
+			(unsigned long long)r->schedule.batch, r->comm->size);
 	work_steps_begin(&r->compute, &w->compute, (uint64_t)w->pipeline.seed);
 	r->result->epochs = reel_alloc((size_t)w->epochs + 1,
 				       sizeof(*r->result->epochs), err);

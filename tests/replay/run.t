@@ -51,7 +51,14 @@ if [ -x "$O/ioreel-mpi" ]; then
 		"$IOREEL" gen -q o.json ds.two
 	$mpi -n 2 "$O/ioreel-mpi" run o.json --data ds.two --json >r2.json 2>err
 	is 'each rank has a file where there are as many' "$(field r2.json 'd["samples"]')" 8
+	# mpirun kills its ranks a second after the signal.
+	$mpi -n 2 "$O/ioreel-mpi" run raw.json --data ds.raw --json --set compute.step_ns=400000000 --set pipeline.batch=1 >r2.json 2>err & pid=$!
+	sleep 3
+	kill -INT $pid
+	wait $pid
+	is 'Ctrl-C of ranks with long steps: what was measured' "$(field r2.json '(d["complete"], d["steps"] > 0)')" '(False, True)'
 else
+	skip 'Ctrl-C of ranks with long steps: what was measured' 'no ioreel-mpi'
 	skip 'the wall time of ranks is that of the longest' 'no ioreel-mpi'
 	skip 'each rank has a file where there are as many' 'no ioreel-mpi'
 fi
@@ -59,6 +66,8 @@ is 'bytes are counted at the calls' "$(field r.json 'd["read_bytes"]')" \
 	"$(($(cat ds.raw/train/* | wc -c) * 3))"
 check 'drop_last drops' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.batch=7 --set pipeline.drop_last=true >r.json
 	[ "$(field r.json "d[\"samples\"]")" = 168 ]'
+check 'drop_last that leaves no step is refused' '! "$IOREEL" run raw.json --data ds.raw --json --set pipeline.batch=61 --set pipeline.drop_last=true >r.json 2>err
+	grep -q "^ioreel run: pipeline.drop_last: .* 60 samples" err && [ ! -s r.json ]'
 check 'steps_per_epoch ends an epoch' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.readers=2 --set steps_per_epoch=3 >r.json
 	[ "$(field r.json "(d[\"steps\"], d[\"samples\"])")" = "(9, 36)" ]'
 check 'a sequential order is one' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.order=sequential >r.json
@@ -109,6 +118,8 @@ check 'a reader that is killed' '"$IOREEL" run raw.json --data ds.raw --set pipe
 	sleep 1; kill -KILL $(children $pid); wait $pid; [ $? = 1 ] && grep -q "a reader was killed" err'
 check 'Ctrl-C prints what was measured' '"$IOREEL" run raw.json --data ds.raw --json --set compute.step_ns=50000000 >r.json 2>err & pid=$!
 	sleep 1; kill -TERM $pid; wait $pid; [ $? = 143 ] && [ "$(field r.json "d[\"complete\"]")" = False ] && [ "$(field r.json "d[\"steps\"] > 2")" = True ]'
+check 'a wait that Ctrl-C ends is no step' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.readers=1 --set preprocess.sample_ns=500000000 >r.json 2>err & pid=$!
+	sleep 1; kill -TERM $pid; wait $pid; [ $? = 143 ] && [ "$(field r.json "(d[\"steps\"], d[\"epochs\"][0][\"steps\"], d[\"per_step\"])")" = "(0, 0, [])" ]'
 
 # --- null storage -------------------------------------------------------------
 check 'null storage makes no call on data' 'strace -f -e trace=read,pread64,openat -o s.txt "$IOREEL" run raw.json --null >o &&
