@@ -122,6 +122,19 @@ void io_add(struct io *to, const struct io *from);
 /* Free its memory; the counts stay. */
 void io_fini(struct io *io);
 
+/*
+ * The calls between these two are those that the C library makes for one fread() of @n
+ * bytes at @offset of @fd, behind an fseek() there: they count, but the log has those
+ * two alone, as the recording of a job has.
+ */
+struct io_fread {
+	struct call_log *log;
+	int64_t start_ns;
+};
+
+void io_begin_fread(struct io *io, struct io_fread *f);
+void io_end_fread(struct io *io, const struct io_fread *f, int fd,
+		  uint64_t offset, uint64_t n);
 /* For calls that are made elsewhere, which the log does not get: a read of @n bytes
  * (negative: it failed), or another call, that began at @start_ns. */
 void io_count_read(struct io *io, int64_t start_ns, ssize_t n);
