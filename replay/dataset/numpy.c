@@ -142,6 +142,7 @@ static int stdio_read(struct io *io, int fd, uint8_t *array, uint64_t n,
 int numpy_load(struct numpy_array *a, const char *path, struct reel_error *err)
 {
 	uint64_t size = NUMPY_HEADER + a->bytes, ignored;
+	struct io_fread array;
 	struct python_file f;
 	char head[NUMPY_HEADER];
 	int fd = -1, rc = -1;
@@ -155,7 +156,9 @@ int numpy_load(struct numpy_array *a, const char *path, struct reel_error *err)
 	if (fd < 0 || io_seek(a->io, fd, 0, SEEK_CUR, err) ||
 	    python_tell(&f, err) || io_fstat(a->io, fd, &ignored, err))
 		goto out;
+	io_begin_fread(a->io, &array);
 	rc = stdio_read(a->io, fd, a->array, a->bytes, err);
+	io_end_fread(a->io, &array, fd, NUMPY_HEADER, a->bytes);
 	if (io_close(a->io, fd, err))
 		rc = -1;
 	/* np.fromfile() puts the descriptor back, and Python's file to the end of

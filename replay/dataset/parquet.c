@@ -346,6 +346,7 @@ const struct format format_parquet = {
 	.write = parquet_write,
 	.disk_bytes = parquet_disk_bytes,
 	.inspect = parquet_inspect,
+	.storage = parquet_storage,
 	.open = parquet_open,
 	.read = parquet_read,
 	.close = parquet_close,

@@ -12,6 +12,7 @@
 struct dataset;
 struct format_sample;
 struct io;
+struct format_storage;
 struct reel_error;
 struct thrift_out;
 
@@ -21,6 +22,8 @@ struct thrift_out;
 /* As inspect() of struct format: each row has its share of its row group. */
 int parquet_inspect(const char *path, int64_t **sizes, uint32_t *n,
 		    uint32_t *room, struct reel_error *err);
+/* As storage() of struct format: the rows of its first row group alone. */
+int parquet_storage(const char *path, struct format_storage *out);
 
 /* @count columns that are alike. */
 struct parquet_kind {

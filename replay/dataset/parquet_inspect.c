@@ -17,6 +17,7 @@
 #include "lib/error.h"
 
 #include "replay/dataset/codec/thrift.h"
+#include "replay/dataset/format.h"
 
 #define ROWS_MOST (1u << 24)
 
@@ -47,7 +48,8 @@ static int inspect_group(struct thrift_in *in, int64_t **sizes, uint32_t *n,
 }
 
 static int inspect_footer(struct thrift_in *in, int64_t **sizes, uint32_t *n,
-			  uint32_t *room, struct reel_error *err)
+			  uint32_t *room, int64_t *group_rows,
+			  struct reel_error *err)
 {
 	uint32_t n_before = *n;
 	unsigned int field = 0;
@@ -60,16 +62,21 @@ static int inspect_footer(struct thrift_in *in, int64_t **sizes, uint32_t *n,
 			groups = thrift_get_list(in, &element);
 		else
 			thrift_skip(in, type);
-		while (!rc && !in->bad && groups--)
+		while (!rc && !in->bad && groups--) {
 			rc = inspect_group(in, sizes, n, room, err);
+			if (!*group_rows)
+				*group_rows = *n - n_before;
+		}
 	}
 	if (in->bad)
 		*n = n_before;
 	return rc;
 }
 
-int parquet_inspect(const char *path, int64_t **sizes, uint32_t *n,
-		    uint32_t *room, struct reel_error *err)
+/* As parquet_inspect(), with the rows of the first row group, into *@group_rows. */
+static int inspect_file(const char *path, int64_t **sizes, uint32_t *n,
+			uint32_t *room, int64_t *group_rows,
+			struct reel_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 	struct thrift_in in = {.bad = false};
@@ -93,11 +100,30 @@ int parquet_inspect(const char *path, int64_t **sizes, uint32_t *n,
 		 (ssize_t)bytes) {
 		in.at = footer;
 		in.end = footer + bytes;
-		rc = inspect_footer(&in, sizes, n, room, err);
+		rc = inspect_footer(&in, sizes, n, room, group_rows, err);
 	}
 out:
 	free(footer);
 	if (fd >= 0)
 		close(fd);
 	return rc;
+}
+
+int parquet_inspect(const char *path, int64_t **sizes, uint32_t *n,
+		    uint32_t *room, struct reel_error *err)
+{
+	int64_t group_rows = 0;
+
+	return inspect_file(path, sizes, n, room, &group_rows, err);
+}
+
+int parquet_storage(const char *path, struct format_storage *out)
+{
+	int64_t *sizes = NULL;
+	uint32_t n = 0, room = 0;
+
+	memset(out, 0, sizeof(*out));
+	inspect_file(path, &sizes, &n, &room, &out->row_group_rows, NULL);
+	free(sizes);
+	return n > 0;
 }

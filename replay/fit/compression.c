@@ -158,6 +158,25 @@ static int fit_chunks_of_reads(struct fit *f)
 			  (long long)count, (long long)all);
 }
 
+/* The first file stands for all. */
+static int fit_row_groups(struct fit *f, const struct format *format)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	struct format_storage one;
+
+	if (fit_reason(f, "dataset.compression", 0.2,
+		       "the encodings of the columns are not looked at") ||
+	    fit_reason(f, "dataset.columns", 0,
+		       "columns that are not read are not told from others"))
+		return -1;
+	if (!format->storage(f->file[0].path, &one) || one.row_group_rows < 1)
+		return fit_reason(f, "dataset.row_group_rows", 0,
+				  "the first file cannot be read here");
+	d->row_group_rows = one.row_group_rows;
+	return fit_reason(f, "dataset.row_group_rows", 0.95,
+			  "rows of the first group of a file");
+}
+
 int fit_compression(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
@@ -167,6 +186,8 @@ int fit_compression(struct fit *f)
 
 	if (!format || !format->storage)
 		return 0;
+	if (d->format == WORKLOAD_PARQUET)
+		return fit_row_groups(f, format);
 	s.payload = reel_alloc(LOOK_MOST, sizeof(*s.payload), f->err);
 	if (!s.payload)
 		return -1;

@@ -181,6 +181,24 @@ ssize_t io_pread(struct io *io, int fd, void *to, size_t n, uint64_t offset,
 	return io_read_done(io, fd, got, ns, err);
 }
 
+void io_begin_fread(struct io *io, struct io_fread *f)
+{
+	*f = (struct io_fread){io->log, reel_now_ns()};
+	io->log = NULL;
+}
+
+void io_end_fread(struct io *io, const struct io_fread *f, int fd,
+		  uint64_t offset, uint64_t n)
+{
+	io->log = f->log;
+	if (io->null)
+		return;
+	LOG_FD(io, f->start_ns, 0, FSEEK, fd, CALL_HAS_OFFSET | CALL_HAS_ARG,
+	       .offset = (int64_t)offset, .arg = SEEK_SET, .result = 0);
+	LOG_FD(io, f->start_ns, reel_now_ns() - f->start_ns, FREAD, fd,
+	       CALL_HAS_SIZE, .size = (int64_t)n, .result = (int64_t)n);
+}
+
 int io_seek(struct io *io, int fd, int64_t offset, int whence,
 	    struct reel_error *err)
 {

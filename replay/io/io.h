@@ -123,6 +123,19 @@ void io_add(struct io *to, const struct io *from);
 /* Free its memory; the counts stay. */
 void io_fini(struct io *io);
 
+/*
+ * The calls between these two are those that the C library makes for one fread() of @n
+ * bytes at @offset of @fd, behind an fseek() there: they count, but the log has those
+ * two alone, as the recording of a job has.
+ */
+struct io_fread {
+	struct call_log *log;
+	int64_t start_ns;
+};
+
+void io_begin_fread(struct io *io, struct io_fread *f);
+void io_end_fread(struct io *io, const struct io_fread *f, int fd,
+		  uint64_t offset, uint64_t n);
 /* For calls that are made elsewhere, and began at @start_ns: a read of @n bytes, or
  * another call; negative: it failed. Time and result are added to @e, which goes to
  * the log. @path may be NULL. */

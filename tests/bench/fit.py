@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How like its job is a benchmark that ioreel fit derives from its recording?
 
-    python3 tests/bench/fit.py [--runs N] [--dlio PYTHON] [CASE...]
+    python3 tests/bench/fit.py [--runs N] [--images N] [--dlio PYTHON] [CASE...]
 
 Records each training job of tests/jobs/fit_jobs.py and of
 examples/train_images.py, derives the workload, makes its data set, runs it and
@@ -39,10 +39,11 @@ def call(*words, **more):
                           stderr=subprocess.DEVNULL, text=True, **more).stdout
 
 
-def commands(case):
+def commands(case, images):
     """The commands that make the data set of @case and train on it."""
     if case == "demo":
-        return ([sys.executable, os.path.join(IMAGES, "make_images.py"), case],
+        return ([sys.executable, os.path.join(IMAGES, "make_images.py"), case,
+                 "--images", str(images)],
                 [sys.executable, os.path.join(IMAGES, "train_images.py"), case])
     return ([sys.executable, JOBS, "make", case, case],
             [sys.executable, JOBS, "train", case, case])
@@ -106,8 +107,8 @@ def repeated(run, runs):
     return stores[1:]
 
 
-def measure(case, runs):
-    make, train = commands(case)
+def measure(case, runs, images):
+    make, train = commands(case, images)
     call(*make)
     subprocess.run(["sync", "-f", "."], check=True)
     call("ioreel", "record", "-q", "-o", "job.reel", "--", *train)
@@ -144,6 +145,8 @@ def measure_dlio(python, runs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--images", type=int, default=2500,
+                        help="of the demo job")
     parser.add_argument("--dlio", metavar="PYTHON")
     parser.add_argument("case", nargs="*", metavar="CASE")
     args = parser.parse_args()
@@ -156,7 +159,7 @@ def main():
         folder = tempfile.mkdtemp(prefix="ioreel-fit.")
         try:
             os.chdir(folder)
-            measure(case, args.runs)
+            measure(case, args.runs, args.images)
             if case == "demo" and dlio:
                 measure_dlio(dlio, args.runs)
         except subprocess.CalledProcessError as error:

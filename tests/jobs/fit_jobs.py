@@ -3,7 +3,7 @@
 
     python3 fit_jobs.py make|train CASE DIR [--samples N] [--epochs E]
 
-CASE is npz, members (npz of which one member of three is read), evaluated (npz of
+CASE is npz, npy, members (npz of which one member of three is read), evaluated (npz of
 which a fifth is read in an evaluation after each epoch), records (of 4,096 bytes in
 one file without a format, at random places), rows (a CSV file is a sample), lines
 (text files, one after another), h5py, webdataset or keras. "make" writes the data set DIR, "train" reads it in batches of 8 and computes some 10
@@ -31,6 +31,15 @@ def make_npz(folder, samples):
     for i, size in enumerate(sizes(samples)):
         np.savez(os.path.join(folder, "s%05d.npz" % i),
                  x=rng.integers(0, 256, size, dtype=np.uint8))
+
+
+def make_npy(folder, samples):
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    for i, size in enumerate(sizes(samples)):
+        np.save(os.path.join(folder, "s%05d.npy" % i),
+                rng.integers(0, 256, size, dtype=np.uint8))
 
 
 def make_members(folder, samples):
@@ -140,7 +149,8 @@ def tensor_of(data):
 
 
 def archives(folder, member="x"):
-    """A data set of PyTorch: the array @member of each archive of @folder."""
+    """A data set of PyTorch: the array @member of each archive of @folder, or, of
+    None, the array that each file is."""
     import numpy as np
     from torch.utils.data import Dataset
 
@@ -152,7 +162,10 @@ def archives(folder, member="x"):
             return len(self.names)
 
         def __getitem__(self, i):
-            with np.load(os.path.join(folder, self.names[i])) as f:
+            path = os.path.join(folder, self.names[i])
+            if member is None:
+                return tensor_of(np.load(path).tobytes())
+            with np.load(path) as f:
                 return tensor_of(f[member].tobytes())
 
     return Files()
@@ -172,6 +185,10 @@ def train_evaluated(folder, epochs):
                     for part in ("train", "valid"))
     loop(DataLoader(train, batch_size=BATCH, shuffle=True, num_workers=2),
          epochs, DataLoader(valid, batch_size=2 * BATCH, num_workers=1))
+
+
+def train_npy(folder, epochs):
+    train_npz(folder, epochs, None)
 
 
 def train_members(folder, epochs):
@@ -293,7 +310,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("make", "train"))
     parser.add_argument("case",
-                        choices=("npz", "members", "evaluated", "records",
+                        choices=("npz", "npy", "members", "evaluated", "records",
                                  "rows", "lines", "h5py", "webdataset",
                                  "keras"))
     parser.add_argument("dir")

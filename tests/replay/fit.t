@@ -34,7 +34,7 @@ fits() {
 		return
 	fi
 	"$python" "$job" make "$case" "$case" --samples ${samples:-160} 2>/dev/null
-	"$IOREEL" record -q -o "$case.reel" -- "$python" "$job" train "$case" "$case" 2>err ||
+	"$IOREEL" record -q -o "$case.reel" -- "$python" "$job" train "$case" "$case" --epochs ${epochs:-2} 2>err ||
 		cat err
 	check "$case: fit" "ioreel fit -q '$case.reel' -o '$case.json' && ioreel workload check '$case.json'"
 	for k; do
@@ -61,6 +61,9 @@ common='dataset.files=160 dataset.samples_per_file=1'
 loader='epochs=2 pipeline.batch=8 pipeline.readers=2 pipeline.unit="process"
 	pipeline.prefetch=2'
 fits npz 'torch numpy' dataset.format='"npz"' $common $loader pipeline.order='"shuffle"'
+# One epoch: the readers of the benchmark stay, those of the job are new in each.
+epochs=1 fits npy 'torch numpy' dataset.format='"npy"' $common ${loader/epochs=2/epochs=1} \
+	pipeline.order='"shuffle"'
 fits evaluated 'torch numpy' dataset.files=128 dataset.folders=0 $loader pipeline.order='"shuffle"' \
 	evaluation.files=32 evaluation.samples_per_file=1 evaluation.every_epochs=1 evaluation.batch=16
 # Of reads in random order a few follow each other by chance.

@@ -33,4 +33,20 @@ for k in pipeline.batch compute.step_ns evaluation; do
 	is "$k: not known" "$(confidence $k)" 0.0
 done
 check 'no reason holds a number that is none' '! grep -Ei "inf |nan " why'
+
+cat >p.json <<'J'
+{"schema": "ioreel-workload-1", "name": "p", "dataset": {"format": "parquet", "files": 2,
+ "samples_per_file": 1000, "sample_bytes": 64, "row_group_rows": 300}}
+J
+cat >whole.py <<'PY'
+import os
+for folder, _, names in os.walk("p"):
+    for name in sorted(names):
+        if name.endswith(".parquet"):
+            open(os.path.join(folder, name), "rb").read()
+PY
+"$IOREEL" gen -q p.json p
+"$IOREEL" record -q -o p.reel -- python3 whole.py
+check 'rows of the row groups of parquet' '"$IOREEL" fit -q p.reel -o job.json'
+is 'are those of its files' "$(key '["dataset"]["row_group_rows"]')" 300
 finish
