@@ -36,7 +36,7 @@ struct reel_metric {
 	const char *schema; /* text of schemas/metric_NAME.sql */
 	size_t state_bytes; /* size of its state, which starts zeroed */
 	bool for_counts;    /* fed when a load only counts, too */
-	/* Of enum metric_rare: the metric ignores all events without one of
+	/* Bits of enum metric_rare: the metric ignores all events without one of
 	 * them, and some may not be fed to it. 0: it needs every event. */
 	uint8_t needs;
 	/* Set state that is not zero at the start; may be NULL. */

@@ -229,6 +229,18 @@ static void print_left_out(const struct report_completeness *c)
 				reel_num_count(num, c->left_out),
 				c->left_out == 1 ? "" : "s");
 	print_line(&b);
+	if (c->other_format > 0)
+		reel_buf_printf(&b, NULL,
+				"left out: %s file%s of another format in the "
+				"folder",
+				reel_num_count(num, c->other_format),
+				c->other_format == 1 ? "" : "s");
+	print_line(&b);
+	if (c->trailing_bytes > 0)
+		reel_buf_printf(&b, NULL,
+				"ignored: %s behind the compressed data",
+				reel_num_bytes(num, (double)c->trailing_bytes));
+	print_line(&b);
 }
 
 /* Append "; shifted by 1.2 s (anchors, within 40 us)". */

@@ -37,8 +37,8 @@ struct fit {
 	struct reel_store *st;
 	struct workload *w;
 	struct reel_error *err;
-	/* Of the format that was read most: those of the training, and behind them
-	 * those that evaluations alone read. */
+	/* The files of the format that was read most: those of the training, and
+	 * behind them those that evaluations alone read. */
 	struct fit_file *file;
 	uint32_t files, evaluated;
 	/* In the order of their starts: those of the training, and behind them those
@@ -50,7 +50,7 @@ struct fit {
 	int64_t steps_of_epoch;
 	int64_t first_rank; /* whose steps are looked at */
 	uint32_t records;   /* reads that are a sample each; 0: not seen */
-	/* Of the job's work, the share that was processor time and not a wait for a
+	/* The share of the job's work that was processor time and not a wait for a
 	 * processor; 1 where the machine was not busy, or where it is not known. */
 	double share;
 	bool busy;	    /* with other programs */

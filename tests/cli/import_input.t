@@ -55,6 +55,7 @@ import trailing.gz
 events >got
 check 'other bytes behind them are left out' 'diff want got'
 is 'and are a loss' "$(losses)" 'trailing_bytes bytes 7;'
+check 'which the report says at its head' '"$IOREEL" report s.db | grep -q "^ignored: 7 B behind the compressed data"'
 check 'that the report names' '"$IOREEL" report --losses s.db | grep -q "^ *7  bytes .*trailing_bytes"'
 { cat parts.gz && head -c 300000 /dev/zero && printf 'x%0300000d' 0; } >trailing.gz
 import trailing.gz
@@ -124,6 +125,8 @@ import mixed
 events >got
 check 'a folder of a log, notes, empty files, a folder and another format' 'diff want got'
 is 'the file of the other format is a loss' "$(losses)" 'other_format files 1;'
+check 'which the report says at its head, too' \
+	'"$IOREEL" report s.db | grep -q "^left out: 1 file of another format in the folder"'
 name="odd
 name  of a	folder"
 mkdir "$name"

@@ -9,7 +9,7 @@
 
 struct trace_event;
 
-/* How events are read. */
+/* The rules by which events are read. */
 struct trace_rules {
 	bool without_args; /* skip all arguments */
 	int time_digits;   /* of a time before ns: 3, as the format has us */
