@@ -82,7 +82,7 @@ BUSY = ("SELECT 100.0 * json_extract(job_json, '$.processor.others_ns') / "
 
 
 def medians(stores):
-    """Of each column of its own."""
+    """The median of each column."""
     rows = [(*compared("job.db", s), share(s, AU), share(s, HIDDEN))
             for s in stores]
     return [statistics.median(column) for column in zip(*rows)]

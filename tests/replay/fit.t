@@ -66,7 +66,7 @@ epochs=1 fits npy 'torch numpy' dataset.format='"npy"' $common ${loader/epochs=2
 	pipeline.order='"shuffle"'
 fits evaluated 'torch numpy' dataset.files=128 dataset.folders=0 $loader pipeline.order='"shuffle"' \
 	evaluation.files=32 evaluation.samples_per_file=1 evaluation.every_epochs=1 evaluation.batch=16
-# Of reads in random order a few follow each other by chance.
+# A few reads in random order follow each other by chance.
 chance=5 fits records torch dataset.format='"raw"' dataset.files=1 dataset.samples_per_file=160 \
 	dataset.sample_bytes=4096 $loader pipeline.order='"shuffle"' access.chain='[]'
 fits rows torch dataset.format='"csv"' $common $loader pipeline.order='"shuffle"'
