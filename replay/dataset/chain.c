@@ -192,8 +192,8 @@ static int read_state(struct chain *c, struct reel_error *err)
 			return -1;
 		if (!got)
 			return reel_fail(err, REEL_E_FORMAT,
-					 "a file of the data set became "
-					 "shorter while it was read");
+					 "it became shorter while it was "
+					 "read");
 		done += (uint64_t)got;
 	}
 	c->at = at + n;
@@ -245,8 +245,7 @@ static int chain_read(void *state, uint64_t sample, struct format_sample *out,
 	c->due += out->bytes;
 	if (c->read < c->due && !c->size)
 		return reel_fail(err, REEL_E_FORMAT,
-				 "a file of the data set is shorter than it "
-				 "was made: it is empty");
+				 "it is shorter than it was made: it is empty");
 	if (c->stream)
 		return read_stream(c, err);
 	/* A read of no bytes belongs to the one before it. */

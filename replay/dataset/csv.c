@@ -177,8 +177,7 @@ struct csv {
 
 /* Rows are found by their sizes; one that does not end where it should is not
  * ours. */
-static int parse(struct csv *r, const char *path, const char *p, size_t n,
-		 struct reel_error *err)
+static int parse(struct csv *r, const char *p, size_t n, struct reel_error *err)
 {
 	for (size_t i = 0; i < n;) {
 		if (r->counting && r->row < r->d->samples_per_file &&
@@ -199,9 +198,9 @@ static int parse(struct csv *r, const char *path, const char *p, size_t n,
 			i += r->row_bytes - r->at;
 		if (r->row == r->d->samples_per_file || p[i - 1] != '\n')
 			return reel_fail(err, REEL_E_FORMAT,
-					 "'%s' is not as it was made: row %llu "
+					 "it is not as it was made: row %llu "
 					 "has another size",
-					 path, (unsigned long long)r->row);
+					 (unsigned long long)r->row);
 		r->row++;
 		r->at = 0;
 		r->counting = true;
@@ -212,24 +211,24 @@ static int parse(struct csv *r, const char *path, const char *p, size_t n,
 }
 
 /* Parse the pieces that Python's file gives, to its end. */
-static int load_plain(struct csv *r, struct python_file *f, const char *path,
-		      uint8_t *piece, struct reel_error *err)
+static int load_plain(struct csv *r, struct python_file *f, uint8_t *piece,
+		      struct reel_error *err)
 {
 	int64_t got = 1;
 
 	while (got) {
 		got = python_read(f, piece, PIECE, err);
-		if (got < 0 || parse(r, path, (char *)piece, (size_t)got, err))
+		if (got < 0 || parse(r, (char *)piece, (size_t)got, err))
 			return -1;
 	}
 	return 0;
 }
 
 /* Those of a gzip file: a piece is filled, and its end is looked for once more. */
-static int load_gzip(struct csv *r, struct python_file *f, const char *path,
-		     uint8_t *piece, struct reel_error *err)
+static int load_gzip(struct csv *r, struct python_file *f, uint8_t *piece,
+		     struct reel_error *err)
 {
-	struct python_gzip *g = python_gzip_open(f, path, err);
+	struct python_gzip *g = python_gzip_open(f, err);
 	uint64_t n = 1;
 	int rc = g ? 0 : -1;
 
@@ -241,7 +240,7 @@ static int load_gzip(struct csv *r, struct python_file *f, const char *path,
 			if (got < 0)
 				break;
 		}
-		rc = got < 0 ? -1 : parse(r, path, (char *)piece, n, err);
+		rc = got < 0 ? -1 : parse(r, (char *)piece, n, err);
 	}
 	python_gzip_close(g);
 	return rc;
@@ -262,12 +261,12 @@ static int load(struct csv *r, struct io *io, const char *path,
 	if (!piece || (!gzip && io_stat(io, path, &size, err)) ||
 	    python_open(&f, io, path, size, err))
 		goto out;
-	rc = gzip ? load_gzip(r, &f, path, piece, err)
-		  : load_plain(r, &f, path, piece, err);
+	rc = gzip ? load_gzip(r, &f, piece, err)
+		  : load_plain(r, &f, piece, err);
 	if (!rc && r->row < r->d->samples_per_file)
 		rc = reel_fail(err, REEL_E_FORMAT,
-			       "'%s' is shorter than it was made: %llu rows",
-			       path, (unsigned long long)r->row);
+			       "it is shorter than it was made: %llu rows",
+			       (unsigned long long)r->row);
 out:
 	if (f.fd >= 0 && python_close(&f, err))
 		rc = -1;

@@ -66,6 +66,20 @@ int dataset_path(const struct dataset *d, uint64_t file, struct reel_buf *out,
 		       : 0;
 }
 
+int dataset_fault(const struct dataset *d, const char *root, uint64_t file,
+		  const struct reel_error *why, struct reel_error *err)
+{
+	struct reel_buf path = REEL_BUF_INIT;
+
+	if (why->code != REEL_E_FORMAT)
+		reel_fail(err, why->code, "%s", why->text);
+	else if (!dataset_path(d, file, &path, err))
+		reel_fail(err, why->code, "'%s/%s': %s", root,
+			  reel_buf_text(&path), why->text);
+	reel_buf_fini(&path);
+	return -1;
+}
+
 /* The parts differ, with the same seed. */
 static uint64_t seed_of(const struct dataset *d)
 {

@@ -38,6 +38,12 @@ void dataset_init(struct dataset *d, const struct workload *w,
  */
 int dataset_path(const struct dataset *d, uint64_t file, struct reel_buf *out,
 		 struct reel_error *err);
+/*
+ * Give @err the failure @why of reading @file below the folder @root: one of
+ * REEL_E_FORMAT says of "it" what is wrong, and gets the name of the file. -1.
+ */
+int dataset_fault(const struct dataset *d, const char *root, uint64_t file,
+		  const struct reel_error *why, struct reel_error *err);
 /* Bytes of the payload of @sample. */
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t sample);
 /* Those of all samples of @file. */

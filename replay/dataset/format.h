@@ -83,7 +83,9 @@ struct format {
 	/*
 	 * Read one sample: @sample (counted over all files) in any order, or the
 	 * next one of a stream, which @sample is. 0, or -1 with @err: REEL_E_IO,
-	 * REEL_E_FORMAT when the file is not as write() makes it.
+	 * REEL_E_FORMAT when the file is not as write() makes it, without the
+	 * name of the file, which the caller knows (dataset_fault()); so in open()
+	 * and close() too.
 	 */
 	int (*read)(void *state, uint64_t sample, struct format_sample *out,
 		    struct reel_error *err);

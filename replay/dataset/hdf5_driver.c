@@ -305,6 +305,5 @@ int hdf5_failed(const struct hdf5_use *use, struct reel_error *err)
 				 "%s",
 				 use->path, words);
 	return reel_fail(err, REEL_E_FORMAT,
-			 "'%s/%s' is no HDF5 file of the data set: %s",
-			 use->io->root, use->path, words);
+			 "it is no HDF5 file of the data set: %s", words);
 }

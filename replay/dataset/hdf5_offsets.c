@@ -64,9 +64,9 @@ int hdf5_offsets(const struct dataset *d, uint64_t file, struct io *io,
 		rc = take_places(d, file * d->samples_per_file, f, offset);
 		if (rc)
 			reel_fail(err, REEL_E_FORMAT,
-				  "'%s/%s' is not as it was made: a sample has "
-				  "no place in it",
-				  io->root, use.path);
+				  "it is not as it was made: a sample has no "
+				  "place "
+				  "in it");
 		if (H5Fclose(f) < 0 && !rc)
 			rc = hdf5_failed(&use, err);
 	}

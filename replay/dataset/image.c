@@ -151,8 +151,7 @@ int image_close(void *state, struct reel_error *err)
 int image_damaged(const struct image_reader *r, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_FORMAT,
-			 "an image of the data set is damaged or shorter than "
-			 "it was made (at %llu)",
+			 "it is damaged or shorter than it was made (at %llu)",
 			 (unsigned long long)(r->f.offset - r->f.n + r->f.at));
 }
 

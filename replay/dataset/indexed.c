@@ -184,10 +184,10 @@ static int read_payload(struct indexed *r, uint64_t bytes,
 		if (got < 0)
 			return -1;
 		if ((uint64_t)got < n)
-			return reel_fail(err, REEL_E_FORMAT,
-					 "a file of the data set is shorter "
-					 "than it was made (at %llu)",
-					 (unsigned long long)r->f.offset);
+			return reel_fail(
+				err, REEL_E_FORMAT,
+				"it is shorter than it was made (at %llu)",
+				(unsigned long long)r->f.offset);
 		done += n;
 	}
 	return 0;

@@ -49,8 +49,8 @@ static int zip_read(struct zip_member *z, void *to, uint64_t n,
 		return -1;
 	if ((uint64_t)got < n)
 		return reel_fail(err, REEL_E_FORMAT,
-				 "an npz file of the data set is shorter than "
-				 "it was made");
+				 "it is shorter than it was made (at %llu)",
+				 (unsigned long long)z->offset);
 	z->offset += n;
 	return python_tell(z->f, err);
 }
@@ -84,9 +84,7 @@ static int zip_open(struct zip_member *z, struct python_file *f,
 static int damaged(const char *how, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_FORMAT,
-			 "an npz file of the data set is damaged or shorter "
-			 "than it was made: %s",
-			 how);
+			 "it is damaged or shorter than it was made: %s", how);
 }
 
 /* At most @n bytes more, through z->ahead when they are few. The number, or -1. */
@@ -235,7 +233,7 @@ int npz_load(struct numpy_array *a, const char *path, struct reel_error *err)
 	if (!numbers)
 		return -1;
 	if (!python_open(&f, a->io, path, size, err) &&
-	    !python_expect(&f, path, size, err) &&
+	    !python_expect(&f, size, err) &&
 	    python_read(&f, numbers, NUMPY_MAGIC, err) >= 0 &&
 	    !python_seek(&f, -NUMPY_MAGIC, SEEK_CUR, err) &&
 	    !zip_directory(&f, directory, end - directory, err) &&

@@ -125,8 +125,7 @@ static int stdio_read(struct io *io, int fd, uint8_t *array, uint64_t n,
 			return -1;
 		if (!got)
 			return reel_fail(err, REEL_E_FORMAT,
-					 "an npy file of the data set is "
-					 "shorter than it was made");
+					 "it is shorter than it was made");
 		if (whole) {
 			done += (uint64_t)got;
 			continue;
@@ -149,7 +148,7 @@ int numpy_load(struct numpy_array *a, const char *path, struct reel_error *err)
 
 	if (python_open(&f, a->io, path, size, err))
 		return -1;
-	if (python_expect(&f, path, size, err) ||
+	if (python_expect(&f, size, err) ||
 	    python_read(&f, head, NUMPY_HEADER, err) < 0)
 		goto out;
 	fd = io_dup(a->io, f.fd, err);

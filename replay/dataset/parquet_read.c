@@ -34,7 +34,6 @@ struct parquet {
 	const struct dataset *d;
 	struct io *io;
 	int fd;
-	char *path;			/* for messages */
 	uint64_t group, group_end, end; /* samples: of the group; of the file */
 	uint64_t offset;		/* of the next group */
 	struct range *range;
@@ -53,7 +52,6 @@ int parquet_close(void *state, struct reel_error *err)
 		return 0;
 	if (r->fd >= 0)
 		rc = io_close(r->io, r->fd, err);
-	free(r->path);
 	free(r->range);
 	free(r->buf);
 	free(r->number);
@@ -91,9 +89,7 @@ static int read_range(struct parquet *r, struct range range,
 		if (!got)
 			return reel_fail(
 				err, REEL_E_FORMAT,
-				"'%s' is shorter than it was made "
-				"(%llu)",
-				r->path,
+				"it is shorter than it was made (at %llu)",
 				(unsigned long long)(range.offset + done));
 		done += (uint64_t)got;
 	}
@@ -108,17 +104,18 @@ static int read_footer(struct parquet *r, uint64_t size, struct reel_error *err)
 
 	if (n < PARQUET_TAIL + strlen(PARQUET_MAGIC))
 		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s' is shorter than it was made", r->path);
+				 "it is shorter than it was made: %llu bytes",
+				 (unsigned long long)size);
 	if (read_range(r, (struct range){size - n, n}, err))
 		return -1;
 	memcpy(&bytes, r->buf + n - PARQUET_TAIL, sizeof(bytes));
 	bytes = le32toh(bytes);
 	if (memcmp(r->buf + n - 4, PARQUET_MAGIC, 4) ||
 	    bytes > size - PARQUET_TAIL - strlen(PARQUET_MAGIC))
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s' has no footer of Parquet at its end: it "
-				 "is shorter than it was made",
-				 r->path);
+		return reel_fail(
+			err, REEL_E_FORMAT,
+			"it has no footer of Parquet at its end: it is "
+			"shorter than it was made");
 	if (bytes + PARQUET_TAIL <= n)
 		return 0;
 	return read_range(r, (struct range){size - PARQUET_TAIL - bytes, bytes},
@@ -143,17 +140,16 @@ int parquet_open(void **state, const struct dataset *d, uint64_t file,
 	r->offset = strlen(PARQUET_MAGIC);
 	r->number =
 		reel_alloc(parquet_group_rows(d, d->samples_per_file), 8, err);
-	if (r->number && !dataset_path(d, file, &path, err))
-		r->path = reel_strdup(reel_buf_text(&path), err);
-	reel_buf_fini(&path);
-	if (r->path && io->null)
+	if (r->number && io->null)
 		rc = 0;
-	else if (r->path && !io_stat(io, r->path, &ignored, err)) {
-		r->fd = io_open(io, r->path, true, err);
+	else if (r->number && !dataset_path(d, file, &path, err) &&
+		 !io_stat(io, reel_buf_text(&path), &ignored, err)) {
+		r->fd = io_open(io, reel_buf_text(&path), true, err);
 		if (r->fd >= 0 && !io_fstat(io, r->fd, &size, err) &&
 		    !io_fstat(io, r->fd, &ignored, err))
 			rc = read_footer(r, size, err);
 	}
+	reel_buf_fini(&path);
 	if (rc) {
 		parquet_close(r, NULL);
 		return -1;

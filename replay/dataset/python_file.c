@@ -25,16 +25,15 @@ int python_open(struct python_file *f, struct io *io, const char *path,
 	return io_seek(io, f->fd, 0, SEEK_CUR, err);
 }
 
-int python_expect(const struct python_file *f, const char *path, uint64_t size,
+int python_expect(const struct python_file *f, uint64_t size,
 		  struct reel_error *err)
 {
 	return f->size == size
 		       ? 0
 		       : reel_fail(err, REEL_E_FORMAT,
-				   "'%s' has %llu bytes, not %llu: it is "
-				   "shorter than it was made, or of another "
-				   "workload",
-				   path, (unsigned long long)f->size,
+				   "it has %llu bytes, not %llu: it is shorter "
+				   "than it was made, or of another workload",
+				   (unsigned long long)f->size,
 				   (unsigned long long)size);
 }
 
@@ -135,10 +134,8 @@ int python_read_rest(struct python_file *f, void *to, size_t room,
 		uint64_t ask = guess < room - kept ? guess : room - kept;
 
 		if (!ask)
-			return reel_fail(
-				err, REEL_E_FORMAT,
-				"a file of the data set is longer than "
-				"it was made");
+			return reel_fail(err, REEL_E_FORMAT,
+					 "it is longer than it was made");
 		got = raw_read(f, (uint8_t *)to + kept, ask, err);
 		if (got < 0)
 			return -1;

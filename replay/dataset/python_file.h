@@ -29,7 +29,7 @@ struct python_file {
 int python_open(struct python_file *f, struct io *io, const char *path,
 		uint64_t size, struct reel_error *err);
 /* Is the file, which is open, of @size? 0, or -1 with @err (REEL_E_FORMAT). No call. */
-int python_expect(const struct python_file *f, const char *path, uint64_t size,
+int python_expect(const struct python_file *f, uint64_t size,
 		  struct reel_error *err);
 /* f.read(@n), where @to has room for @n. The number of bytes, or -1. */
 int64_t python_read(struct python_file *f, void *to, uint64_t n,

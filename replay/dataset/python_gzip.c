@@ -18,7 +18,6 @@
 
 struct python_gzip {
 	struct python_file *f;
-	const char *path;
 	struct inflater inflater;
 	uint32_t crc32, bytes;
 	bool in_member;
@@ -27,7 +26,7 @@ struct python_gzip {
 	size_t at, n;
 };
 
-struct python_gzip *python_gzip_open(struct python_file *f, const char *path,
+struct python_gzip *python_gzip_open(struct python_file *f,
 				     struct reel_error *err)
 {
 	struct python_gzip *g = reel_alloc(1, sizeof(*g), err);
@@ -35,7 +34,6 @@ struct python_gzip *python_gzip_open(struct python_file *f, const char *path,
 	if (!g)
 		return NULL;
 	g->f = f;
-	g->path = path;
 	return g;
 }
 
@@ -49,9 +47,10 @@ void python_gzip_close(struct python_gzip *g)
 static int damaged(const struct python_gzip *g, const char *how,
 		   struct reel_error *err)
 {
-	return reel_fail(err, REEL_E_FORMAT,
-			 "'%s' is damaged or shorter than it was made: %s",
-			 g->path, how);
+	return reel_fail(
+		err, REEL_E_FORMAT,
+		"it is damaged or shorter than it was made: %s (at %llu)", how,
+		(unsigned long long)g->f->offset);
 }
 
 /* At most @n bytes, those that were given back first. */

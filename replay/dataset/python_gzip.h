@@ -15,8 +15,8 @@ struct python_file;
 struct python_gzip;
 struct reel_error;
 
-/* Borrows both. For python_gzip_close(), or NULL with @err (REEL_E_MEMORY). */
-struct python_gzip *python_gzip_open(struct python_file *f, const char *path,
+/* Borrows @f. For python_gzip_close(), or NULL with @err (REEL_E_MEMORY). */
+struct python_gzip *python_gzip_open(struct python_file *f,
 				     struct reel_error *err);
 /* One read of its raw file: at most @n bytes; 0 at the end. -1 with @err:
  * REEL_E_IO, REEL_E_FORMAT. */

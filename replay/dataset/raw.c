@@ -115,9 +115,8 @@ static int read_range(struct raw *r, uint64_t offset, uint64_t n,
 			return -1;
 		if ((uint64_t)got <= skip)
 			return reel_fail(err, REEL_E_FORMAT,
-					 "a file of the data set is shorter "
-					 "than it was made (at %llu), or of "
-					 "another workload",
+					 "it is shorter than it was made (at "
+					 "%llu), or of another workload",
 					 (unsigned long long)from);
 		if (!done)
 			*number = dataset_payload_number(

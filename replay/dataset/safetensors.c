@@ -118,11 +118,10 @@ static int safetensors_close(void *state, struct reel_error *err)
 	return rc;
 }
 
-static int too_short(const struct safetensors *r, const char *path,
-		     struct reel_error *err)
+static int too_short(const struct safetensors *r, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_FORMAT,
-			 "'%s' is shorter than it was made: %llu bytes", path,
+			 "it is shorter than it was made: %llu bytes",
 			 (unsigned long long)r->size);
 }
 
@@ -134,14 +133,14 @@ static uint8_t *map_file(struct safetensors *r, const char *path, bool writable,
 	if (*fd < 0 || io_fstat(r->io, *fd, &r->size, err))
 		return NULL;
 	if (!r->size) {
-		too_short(r, path, err);
+		too_short(r, err);
 		return NULL;
 	}
 	return io_map(r->io, *fd, r->size, writable, err);
 }
 
 /* Does the file have the header of the data set, and all of the tensors? */
-static int check_header(struct safetensors *r, const char *path, uint64_t bytes,
+static int check_header(struct safetensors *r, uint64_t bytes,
 			struct reel_error *err)
 {
 	struct reel_buf header = REEL_BUF_INIT;
@@ -151,7 +150,7 @@ static int check_header(struct safetensors *r, const char *path, uint64_t bytes,
 	if (header_of(r->d, r->first, n, &header, err))
 		goto out;
 	if (r->size < LENGTH + header.len) {
-		too_short(r, path, err);
+		too_short(r, err);
 		goto out;
 	}
 	io_touch(r->io, r->header, LENGTH + header.len);
@@ -159,13 +158,12 @@ static int check_header(struct safetensors *r, const char *path, uint64_t bytes,
 	if (le64toh(length) != header.len ||
 	    memcmp(r->header + LENGTH, header.data, header.len)) {
 		reel_fail(err, REEL_E_FORMAT,
-			  "'%s' has another header: the data set is of another "
-			  "workload",
-			  path);
+			  "it has another header: the data set is of another "
+			  "workload");
 		goto out;
 	}
 	if (r->size < LENGTH + header.len + bytes) {
-		too_short(r, path, err);
+		too_short(r, err);
 		goto out;
 	}
 	r->offset[0] = LENGTH + header.len;
@@ -188,16 +186,14 @@ static int load(struct safetensors *r, uint64_t file, struct reel_error *err)
 	if (!r->offset || dataset_path(r->d, file, &path, err))
 		goto out;
 	r->header = map_file(r, reel_buf_text(&path), false, &r->fd, err);
-	if (!r->header || check_header(r, reel_buf_text(&path),
-				       dataset_file_bytes(r->d, file), err))
+	if (!r->header || check_header(r, dataset_file_bytes(r->d, file), err))
 		goto out;
 	size = r->size;
 	r->tensors = map_file(r, reel_buf_text(&path), true, &second, err);
 	if (r->tensors && r->size != size) {
 		io_unmap(r->io, r->tensors, r->size);
 		r->tensors = NULL;
-		reel_fail(err, REEL_E_FORMAT, "'%s' changes while it is read",
-			  reel_buf_text(&path));
+		reel_fail(err, REEL_E_FORMAT, "it changes while it is read");
 	} else if (r->tensors) {
 		io_advise(r->io, second, 0, size, POSIX_FADV_SEQUENTIAL);
 		rc = 0;

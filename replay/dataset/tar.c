@@ -22,7 +22,7 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 
-#include "replay/dataset/codec/inflate.h"
+#include "replay/dataset/codec/byte_stream.h"
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
 #include "replay/io/io.h"
@@ -30,7 +30,6 @@
 
 #define BLOCK 512
 #define RECORD 10240
-#define PLAIN (64u << 10) /* decompressed at once */
 #define PACKED_MEMBERS                                                         \
 	160 /* bytes of a sample's headers, compressed, at most */
 #define OCTAL_MOST 077777777777ull /* of the 11 digits of a size */
@@ -171,24 +170,36 @@ struct tar {
 	struct python_file f;
 	uint64_t end; /* sample behind the last one of the file */
 	uint64_t next;
-	char *path; /* for messages */
-	bool begun, gzip;
+	bool begun;
+	struct byte_stream bytes;
 	uint8_t record[RECORD]; /* the last one */
-	size_t at, n;
-	/* of a gzip file: what was decompressed last */
-	struct inflater inflater;
-	uint8_t *plain;
-	size_t plain_at, plain_n;
 };
 
 static int tar_close(void *state, struct reel_error *err);
 
-static int open_gzip(struct tar *r, struct reel_error *err)
+/* The first read is that of a block. */
+static int fill(void *state, struct reel_error *err)
 {
-	if (!r->gzip)
-		return 0;
-	r->plain = reel_alloc(PLAIN, 1, err);
-	return r->plain ? inflate_open(&r->inflater, INFLATE_GZIP, err) : -1;
+	struct tar *r = state;
+	int64_t got =
+		python_read(&r->f, r->record, r->begun ? RECORD : BLOCK, err);
+
+	if (got < 0)
+		return -1;
+	r->begun = true;
+	r->bytes.at = 0;
+	r->bytes.n = (size_t)got;
+	return 0;
+}
+
+static int damaged(void *state, const char *how, struct reel_error *err)
+{
+	struct tar *r = state;
+
+	return reel_fail(
+		err, REEL_E_FORMAT,
+		"it is damaged or shorter than it was made: %s (at %llu)", how,
+		(unsigned long long)r->f.offset);
 }
 
 static int tar_open(void **state, const struct dataset *d, uint64_t file,
@@ -205,12 +216,14 @@ static int tar_open(void **state, const struct dataset *d, uint64_t file,
 	r->f.fd = -1;
 	r->next = file * d->samples_per_file;
 	r->end = r->next + d->samples_per_file;
-	r->gzip = d->is->compression;
-	if (!open_gzip(r, err) && !dataset_path(d, file, &path, err))
-		r->path = reel_strdup(reel_buf_text(&path), err);
+	r->bytes = (struct byte_stream){
+		.state = r, .fill = fill, .fail = damaged, .piece = r->record};
+	if (!(d->is->compression && byte_stream_gzip(&r->bytes, err)) &&
+	    !dataset_path(d, file, &path, err))
+		rc = io->null ? 0
+			      : python_open(&r->f, io, reel_buf_text(&path), 0,
+					    err);
 	reel_buf_fini(&path);
-	if (r->path)
-		rc = io->null ? 0 : python_open(&r->f, io, r->path, 0, err);
 	if (rc) {
 		r->next = r->end + 1; /* there is nothing to end */
 		tar_close(r, NULL);
@@ -220,87 +233,21 @@ static int tar_open(void **state, const struct dataset *d, uint64_t file,
 	return 0;
 }
 
-/* The next record; the first read is that of a block. */
-static int fill(struct tar *r, struct reel_error *err)
-{
-	int64_t got =
-		python_read(&r->f, r->record, r->begun ? RECORD : BLOCK, err);
-
-	if (got < 0)
-		return -1;
-	r->begun = true;
-	r->at = 0;
-	r->n = (size_t)got;
-	return got ? 0
-		   : reel_fail(err, REEL_E_FORMAT,
-			       "'%s' is shorter than it was made (%llu)",
-			       r->path, (unsigned long long)r->f.offset);
-}
-
-/* The next bytes of the archive: a record, or what it holds compressed. */
-static int fill_plain(struct tar *r, struct reel_error *err)
-{
-	struct reel_error why = {0};
-	int64_t got = 0;
-
-	if (!r->gzip)
-		return fill(r, err);
-	while (!got) {
-		if (r->at == r->n && fill(r, err))
-			return -1;
-		got = inflate_some(&r->inflater, r->record, &r->at, r->n,
-				   r->plain, PLAIN, &why);
-		if (got < 0 || (!got && r->inflater.ended))
-			return reel_fail(err, REEL_E_FORMAT,
-					 "'%s' is damaged or shorter than it "
-					 "was made: %s",
-					 r->path,
-					 got < 0 ? why.text : "it ends");
-	}
-	r->plain_at = 0;
-	r->plain_n = (size_t)got;
-	return 0;
-}
-
-/* Pass @n bytes of the archive; the first @keep_n go to @keep. */
-static int pass(struct tar *r, uint64_t n, void *keep, size_t keep_n,
-		struct reel_error *err)
-{
-	const uint8_t *from = r->gzip ? r->plain : r->record;
-	size_t *at = r->gzip ? &r->plain_at : &r->at;
-	const size_t *end = r->gzip ? &r->plain_n : &r->n;
-	size_t kept = 0;
-
-	while (n) {
-		size_t some, copy;
-
-		if (*at == *end && fill_plain(r, err))
-			return -1;
-		some = *end - *at < n ? *end - *at : (size_t)n;
-		copy = some < keep_n - kept ? some : keep_n - kept;
-		if (copy)
-			memcpy((uint8_t *)keep + kept, from + *at, copy);
-		kept += copy;
-		*at += some;
-		n -= some;
-	}
-	return 0;
-}
-
 /* The header has to be the one that write() made. */
 static int pass_header(struct tar *r, uint64_t sample, const char *suffix,
 		       uint64_t size, struct reel_error *err)
 {
 	struct header h, want;
 
-	if (pass(r, BLOCK, &h, BLOCK, err))
+	if (byte_stream_pass(&r->bytes, BLOCK, &h, BLOCK, err))
 		return -1;
 	header_of(&want, sample, suffix, size);
 	return memcmp(&h, &want, sizeof(h))
 		       ? reel_fail(err, REEL_E_FORMAT,
-				   "'%s': the next member is not %s with %llu "
-				   "bytes: the data set is of another workload",
-				   r->path, want.name, (unsigned long long)size)
+				   "its next member is not %s with %llu bytes: "
+				   "the "
+				   "data set is of another workload",
+				   want.name, (unsigned long long)size)
 		       : 0;
 }
 
@@ -319,9 +266,10 @@ static int tar_read(void *state, uint64_t sample, struct format_sample *out,
 	if (r->io->null)
 		return 0;
 	if (pass_header(r, sample, "bin", out->bytes, err) ||
-	    pass(r, blocks(out->bytes), payload, sizeof(payload), err) ||
+	    byte_stream_pass(&r->bytes, blocks(out->bytes), payload,
+			     sizeof(payload), err) ||
 	    pass_header(r, sample, "cls", n, err) ||
-	    pass(r, BLOCK, NULL, 0, err))
+	    byte_stream_pass(&r->bytes, BLOCK, NULL, 0, err))
 		return -1;
 	out->number = dataset_payload_number(payload, out->bytes < 8 ? 0 : 8);
 	return 0;
@@ -337,13 +285,11 @@ static int tar_close(void *state, struct reel_error *err)
 		return 0;
 	if (r->f.fd >= 0) {
 		if (r->next == r->end)
-			rc = pass(r, BLOCK, NULL, 0, err);
+			rc = byte_stream_pass(&r->bytes, BLOCK, NULL, 0, err);
 		if (python_close(&r->f, err))
 			rc = -1;
 	}
-	inflate_close(&r->inflater);
-	free(r->plain);
-	free(r->path);
+	byte_stream_close(&r->bytes);
 	free(r);
 	return rc;
 }

@@ -25,7 +25,7 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 
-#include "replay/dataset/codec/inflate.h"
+#include "replay/dataset/codec/byte_stream.h"
 #include "replay/dataset/file_out.h"
 #include "replay/dataset/formats.h"
 #include "replay/io/io.h"
@@ -33,8 +33,7 @@
 #define HEAD_BYTES 12 /* length and its checksum */
 #define TAIL_BYTES 4
 #define TF_BUFFER (256u << 10)
-#define WRAP_MOST 64	  /* bytes of an Example beside its payload */
-#define PLAIN (64u << 10) /* decompressed at once */
+#define WRAP_MOST 64 /* bytes of an Example beside its payload */
 
 /* --- the record ----------------------------------------------------------- */
 
@@ -231,23 +230,52 @@ struct reader {
 	uint64_t offset; /* in the file, of the next read */
 	uint64_t size;	 /* known on null storage alone */
 	uint8_t *buf;	 /* the last read */
-	size_t room, at, n;
+	size_t room;
 	bool gzip, ended;
-	/* of a gzip file: what was decompressed last */
-	struct inflater inflater;
-	uint8_t *plain;
-	size_t plain_at, plain_n;
+	struct byte_stream bytes;
 };
 
-static int tfrecord_close(void *state, struct reel_error *err);
-
-static int open_gzip(struct reader *r, struct reel_error *err)
+static ssize_t read_at(struct reader *r, size_t from, struct reel_error *err)
 {
-	if (!r->gzip)
-		return 0;
-	r->plain = reel_alloc(PLAIN, 1, err);
-	return r->plain ? inflate_open(&r->inflater, INFLATE_GZIP, err) : -1;
+	ssize_t got = io_pread(r->io, r->fd, r->buf + from, r->room - from,
+			       r->offset, err);
+
+	if (got > 0 && r->io->null && (uint64_t)got > r->size - r->offset)
+		got = (ssize_t)(r->size - r->offset);
+	if (got > 0)
+		r->offset += (uint64_t)got;
+	return got;
 }
+
+/* Sets r->ended at the end of the file, behind which nothing is read. */
+static int fill(void *state, struct reel_error *err)
+{
+	struct reader *r = state;
+	struct byte_stream *s = &r->bytes;
+	ssize_t got = !r->ended;
+
+	s->at = s->n = 0;
+	while (got && s->n < r->room) {
+		got = read_at(r, s->n, err);
+		if (got < 0)
+			return -1;
+		s->n += (size_t)got;
+	}
+	r->ended = !got;
+	return 0;
+}
+
+static int damaged(void *state, const char *how, struct reel_error *err)
+{
+	const struct reader *r = state;
+
+	return reel_fail(
+		err, REEL_E_FORMAT,
+		"it is damaged or shorter than it was made: %s (at %llu)", how,
+		(unsigned long long)r->offset);
+}
+
+static int tfrecord_close(void *state, struct reel_error *err);
 
 static int tfrecord_open(void **state, const struct dataset *d, uint64_t file,
 			 struct io *io, struct reel_error *err)
@@ -268,7 +296,10 @@ static int tfrecord_open(void **state, const struct dataset *d, uint64_t file,
 	(void)reel_grow(&r->buf, r->room, 1, err);
 	if (io->null)
 		r->size = file_bytes(d, file);
-	if (r->buf && !open_gzip(r, err) && !dataset_path(d, file, &path, err))
+	r->bytes = (struct byte_stream){
+		.state = r, .fill = fill, .fail = damaged, .piece = r->buf};
+	if (r->buf && !(r->gzip && byte_stream_gzip(&r->bytes, err)) &&
+	    !dataset_path(d, file, &path, err))
 		r->fd = io_open(io, reel_buf_text(&path), true, err);
 	reel_buf_fini(&path);
 	if (r->fd < 0) {
@@ -276,93 +307,6 @@ static int tfrecord_open(void **state, const struct dataset *d, uint64_t file,
 		return -1;
 	}
 	*state = r;
-	return 0;
-}
-
-static ssize_t read_at(struct reader *r, size_t from, struct reel_error *err)
-{
-	ssize_t got = io_pread(r->io, r->fd, r->buf + from, r->room - from,
-			       r->offset, err);
-
-	if (got > 0 && r->io->null && (uint64_t)got > r->size - r->offset)
-		got = (ssize_t)(r->size - r->offset);
-	if (got > 0)
-		r->offset += (uint64_t)got;
-	return got;
-}
-
-/* Fill the buffer. 0, or -1; r->ended at the end of the file. */
-static int fill(struct reader *r, struct reel_error *err)
-{
-	ssize_t got = 1;
-
-	r->at = r->n = 0;
-	while (got && r->n < r->room) {
-		got = read_at(r, r->n, err);
-		if (got < 0)
-			return -1;
-		r->n += (size_t)got;
-	}
-	r->ended = !got;
-	return 0;
-}
-
-static int damaged(const struct reader *r, const char *how,
-		   struct reel_error *err)
-{
-	return reel_fail(err, REEL_E_FORMAT,
-			 "a TFRecord of the data set %s at %llu: the file is "
-			 "damaged or shorter than it was made",
-			 how, (unsigned long long)r->offset);
-}
-
-/* The next bytes of the file; r->ended is set when it has no more. Of a gzip file
- * they are those of r->plain. */
-static int fill_plain(struct reader *r, struct reel_error *err)
-{
-	struct reel_error why = {0};
-	int64_t got = 0;
-
-	if (!r->gzip)
-		return r->ended ? damaged(r, "ends within a record", err)
-				: fill(r, err);
-	while (!got) {
-		if (r->inflater.ended || (r->ended && r->at == r->n))
-			return damaged(r, "ends within a record", err);
-		if (r->at == r->n && fill(r, err))
-			return -1;
-		got = inflate_some(&r->inflater, r->buf, &r->at, r->n, r->plain,
-				   PLAIN, &why);
-		if (got < 0)
-			return damaged(r, why.text, err);
-	}
-	r->plain_at = 0;
-	r->plain_n = (size_t)got;
-	return 0;
-}
-
-/* Pass @n bytes, of which the first @keep_n are copied to @keep. */
-static int pass(struct reader *r, uint64_t n, uint8_t *keep, size_t keep_n,
-		struct reel_error *err)
-{
-	const uint8_t *from = r->gzip ? r->plain : r->buf;
-	size_t *at = r->gzip ? &r->plain_at : &r->at;
-	const size_t *end = r->gzip ? &r->plain_n : &r->n;
-	size_t kept = 0;
-
-	while (n) {
-		size_t some, copy;
-
-		if (*at == *end && fill_plain(r, err))
-			return -1;
-		some = *end - *at < n ? *end - *at : (size_t)n;
-		copy = some < keep_n - kept ? some : keep_n - kept;
-		if (copy)
-			memcpy(keep + kept, from + *at, copy);
-		kept += copy;
-		*at += some;
-		n -= some;
-	}
 	return 0;
 }
 
@@ -379,7 +323,7 @@ static int tfrecord_read(void *state, uint64_t sample,
 	if (r->gzip && r->io->null)
 		return 0;
 	example_of(&e, out->bytes);
-	if (pass(r, HEAD_BYTES, head, HEAD_BYTES, err))
+	if (byte_stream_pass(&r->bytes, HEAD_BYTES, head, HEAD_BYTES, err))
 		return -1;
 	memcpy(&length, head, sizeof(length));
 	if (!r->io->null && le64toh(length) != e.bytes)
@@ -389,9 +333,10 @@ static int tfrecord_read(void *state, uint64_t sample,
 				 (unsigned long long)sample,
 				 (unsigned long long)le64toh(length),
 				 (unsigned long long)e.bytes);
-	if (pass(r, e.head_n, NULL, 0, err) ||
-	    pass(r, out->bytes, payload, sizeof(payload), err) ||
-	    pass(r, e.tail_n + TAIL_BYTES, NULL, 0, err))
+	if (byte_stream_pass(&r->bytes, e.head_n, NULL, 0, err) ||
+	    byte_stream_pass(&r->bytes, out->bytes, payload, sizeof(payload),
+			     err) ||
+	    byte_stream_pass(&r->bytes, e.tail_n + TAIL_BYTES, NULL, 0, err))
 		return -1;
 	out->number = r->io->null ? UINT64_MAX
 				  : dataset_payload_number(
@@ -412,8 +357,7 @@ static int tfrecord_close(void *state, struct reel_error *err)
 		if (io_close(r->io, r->fd, err))
 			rc = -1;
 	}
-	inflate_close(&r->inflater);
-	free(r->plain);
+	byte_stream_close(&r->bytes);
 	free(r->buf);
 	free(r);
 	return rc;

@@ -223,13 +223,16 @@ static int load_offsets(const struct dataset *d, uint64_t file, struct io *io,
 			uint64_t **out, struct reel_error *err)
 {
 	const struct format *format = format_of(d->is->format);
+	struct reel_error why = {0};
 
 	*out = NULL;
 	if (!format->offsets)
 		return 0;
 	*out = reel_alloc(d->samples_per_file, sizeof(**out), err);
-	if (*out && !format->offsets(d, file, io, *out, err))
+	if (*out && !format->offsets(d, file, io, *out, &why))
 		return 0;
+	if (*out)
+		dataset_fault(d, io->root, file, &why, err);
 	free(*out);
 	*out = NULL;
 	return -1;

@@ -6,7 +6,9 @@
 
 #include "lib/error.h"
 
+#include "replay/dataset/dataset.h"
 #include "replay/dataset/format.h"
+#include "replay/io/io.h"
 
 struct open_file {
 	void *state;
@@ -41,10 +43,13 @@ int open_files_new(struct open_files **out, const struct format *format,
 
 static int close_at(struct open_files *f, uint32_t i, struct reel_error *err)
 {
-	void *state = f->at[i].state;
+	struct open_file was = f->at[i];
+	struct reel_error why = {0};
 
 	f->at[i] = f->at[--f->n];
-	return f->format->close(state, err);
+	return f->format->close(was.state, &why)
+		       ? dataset_fault(f->d, f->io->root, was.file, &why, err)
+		       : 0;
 }
 
 /* The one to close for another. */
@@ -70,25 +75,43 @@ static uint32_t find(const struct open_files *f, uint64_t file)
 	return i;
 }
 
-int open_files_get(struct open_files *f, uint64_t file, void **state,
-		   struct reel_error *err)
+/* Where @file is open: it is opened where it is not. NULL with @err. */
+static struct open_file *get(struct open_files *f, uint64_t file,
+			     struct reel_error *err)
 {
 	uint32_t i = find(f, file);
 
 	if (i == f->n) {
+		struct reel_error why = {0};
 		void *opened = NULL;
 
 		if (f->n == f->most && close_at(f, oldest(f), err))
-			return -1;
-		if (f->format->open(&opened, f->d, file, f->io, err))
-			return -1;
+			return NULL;
+		if (f->format->open(&opened, f->d, file, f->io, &why)) {
+			dataset_fault(f->d, f->io->root, file, &why, err);
+			return NULL;
+		}
 		i = f->n++;
 		f->at[i] = (struct open_file){.state = opened, .file = file};
 	}
 	f->at[i].used = ++f->turn;
 	f->last = i;
-	*state = f->at[i].state;
-	return 0;
+	return &f->at[i];
+}
+
+int open_files_read(struct open_files *f, uint64_t sample,
+		    struct format_sample *out, struct reel_error *err)
+{
+	uint64_t file = sample / f->d->samples_per_file;
+	const struct open_file *at = get(f, file, err);
+	struct reel_error why; /* not zeroed: this is done for each sample */
+
+	why.code = REEL_OK;
+	if (!at)
+		return -1;
+	return f->format->read(at->state, sample, out, &why)
+		       ? dataset_fault(f->d, f->io->root, file, &why, err)
+		       : 0;
 }
 
 int open_files_close(struct open_files *f, struct reel_error *err)

@@ -10,6 +10,7 @@
 
 struct dataset;
 struct format;
+struct format_sample;
 struct io;
 struct reel_error;
 
@@ -22,10 +23,11 @@ struct open_files;
 int open_files_new(struct open_files **out, const struct format *format,
 		   const struct dataset *d, struct io *io, uint32_t most,
 		   struct reel_error *err);
-/* The state of struct format for @file, which is opened where it is not open; the file
- * that was used least recently makes room. 0, or -1 with @err. */
-int open_files_get(struct open_files *f, uint64_t file, void **state,
-		   struct reel_error *err);
+/* Read @sample (counted over all files) from its file, which is opened where it is not
+ * open; the file that was used least recently makes room. 0, or -1 with @err, which
+ * names the file. */
+int open_files_read(struct open_files *f, uint64_t sample,
+		    struct format_sample *out, struct reel_error *err);
 /* Close all, with the last reads of a stream. 0, or -1 with the first @err. */
 int open_files_close(struct open_files *f, struct reel_error *err);
 /* Close all and free the memory. NULL: no effect. */

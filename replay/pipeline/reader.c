@@ -107,18 +107,6 @@ static void account(struct worker *w)
 	atomic_store(&w->shared->decode_ns, w->decode_ns);
 }
 
-static int read_alone(struct worker *w, uint64_t sample,
-		      struct format_sample *got, struct reel_error *err)
-{
-	uint64_t file = sample / w->plan->schedule.data.samples_per_file;
-	void *state;
-
-	return open_files_get(w->files, file, &state, err) ||
-			       w->plan->format->read(state, sample, got, err)
-		       ? -1
-		       : 0;
-}
-
 static int read_sample(struct worker *w, uint64_t sample,
 		       struct reel_error *err)
 {
@@ -126,7 +114,7 @@ static int read_sample(struct worker *w, uint64_t sample,
 	struct format_sample got;
 
 	if (w->together ? together_read(w->together, &got, err)
-			: read_alone(w, sample, &got, err))
+			: open_files_read(w->files, sample, &got, err))
 		return -1;
 	if (sample == MPIIO_NONE) /* this rank only met the others */
 		return 0;
