@@ -199,28 +199,26 @@ int reel_spill_reader_open(struct reel_spill_reader **out,
 	return 0;
 }
 
-static int load_chunk(struct reel_spill_reader *r, const struct chunk *c,
-		      struct reel_error *err)
+/* Gives the bytes of @c, or NULL with @err. */
+static uint8_t *chunk_data(struct reel_spill_reader *r, const struct chunk *c,
+			   struct reel_error *err)
 {
 	ssize_t n;
 
-	r->data = c->filed ? NULL : c->data;
-	r->at = 0;
-	if (r->data)
-		return 0;
+	if (!c->filed)
+		return c->data;
 	if (!r->buffer)
 		r->buffer = reel_alloc(1, CHUNK_BYTES, err);
 	if (!r->buffer)
-		return -1;
+		return NULL;
 	do
 		n = pread(r->log->fd, r->buffer, c->used, c->at);
 	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)c->used)
-		return reel_fail(err, REEL_E_IO,
-				 "cannot read a temporary file: %s",
-				 n < 0 ? strerror(errno) : "it is cut short");
-	r->data = r->buffer;
-	return 0;
+	if (n == (ssize_t)c->used)
+		return r->buffer;
+	reel_fail(err, REEL_E_IO, "cannot read a temporary file: %s",
+		  n < 0 ? strerror(errno) : "it is cut short");
+	return NULL;
 }
 
 int reel_spill_reader_next(struct reel_spill_reader *r, uint64_t *number, int n,
@@ -236,8 +234,12 @@ int reel_spill_reader_next(struct reel_spill_reader *r, uint64_t *number, int n,
 	}
 	if (r->chunk >= r->stream->chunks)
 		return 0;
-	if (!r->data && load_chunk(r, &r->stream->chunk[r->chunk], err))
-		return -1;
+	if (!r->data) {
+		r->data = chunk_data(r, &r->stream->chunk[r->chunk], err);
+		r->at = 0;
+		if (!r->data)
+			return -1;
+	}
 	for (i = 0; i < n; i++) {
 		uint64_t v = 0;
 
