@@ -392,23 +392,40 @@ FROM v_transfer_size
 WHERE low_bytes < 16384
 GROUP BY op;
 
--- v_checkpoint_wait: checkpoints of the process that waits longest for its own.
--- Only its first thread that saves counts, as a thread that writes in the
--- background delays nothing. A checkpoint within another is part of it.
--- unit: checkpoints, ns    empty: 0
+-- v_checkpoint_wait: checkpoints of each process, and its wait for them. Only its
+-- first thread that saves counts, as a thread that writes in the background delays
+-- nothing. A checkpoint within another is part of it; what the thread writes to, syncs
+-- and renames of a checkpoint's file afterwards belongs to it. later_ns: the wait for
+-- that, from the first step of the process to its last.
+-- unit: checkpoints, ns    empty: no row
 -- source: ioreel-report(1), "CHECKPOINT"
-CREATE VIEW v_checkpoint_wait (checkpoints, wait_ns) AS
-WITH save AS (
-	SELECT *, max(start_ns + dur_ns) OVER (PARTITION BY thread_id
-		ORDER BY start_ns, dur_ns DESC
-		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
-	FROM v_span
-	WHERE name = 'checkpoint' AND thread_id IN (SELECT min(thread_id)
-		FROM v_span WHERE name = 'checkpoint' GROUP BY process_id))
-SELECT coalesce(max(n), 0), coalesce(max(ns), 0)
-FROM (SELECT count(*) AS n, sum(dur_ns) AS ns FROM save
-	WHERE before_ns IS NULL OR start_ns >= before_ns
-	GROUP BY process_id);
+CREATE VIEW v_checkpoint_wait (process_id, checkpoints, wait_ns, later_ns) AS
+WITH saver AS MATERIALIZED (
+	SELECT process_id, min(thread_id) AS thread_id
+	FROM v_span WHERE name = 'checkpoint' GROUP BY process_id),
+loop AS (
+	SELECT process_id, min(start_ns) AS start_ns,
+		max(start_ns + dur_ns) AS end_ns
+	FROM step GROUP BY process_id),
+part AS (
+	SELECT process_id, start_ns, dur_ns, NULL AS in_loop,
+		coalesce(start_ns >= max(start_ns + dur_ns) OVER (
+			PARTITION BY process_id ORDER BY start_ns, dur_ns DESC
+			ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 1)
+			AS outer
+	FROM v_span JOIN saver USING (process_id, thread_id)
+	WHERE name = 'checkpoint'
+	UNION ALL
+	SELECT e.process_id, e.start_ns, e.dur_ns,
+		coalesce(e.start_ns BETWEEN l.start_ns AND l.end_ns, 0), 0
+	FROM saver s CROSS JOIN v_event e ON e.thread_id = s.thread_id
+		LEFT JOIN loop l ON l.process_id = e.process_id
+	WHERE e.class = 'checkpoint' AND e.dur_ns > 0 AND
+		(e.call_group IN ('write', 'sync') OR e.call LIKE 'rename%'))
+SELECT process_id, sum(outer), union_ns(start_ns, dur_ns),
+	union_ns(start_ns, dur_ns) FILTER (WHERE in_loop IS NOT 0) -
+	union_ns(start_ns, dur_ns) FILTER (WHERE in_loop IS NULL)
+FROM part GROUP BY process_id;
 
 -- v_epoch_start: epochs of the first rank, and the time of all but the first
 -- from their begin, where the loader's workers start, to the first batch.

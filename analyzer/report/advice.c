@@ -302,6 +302,8 @@ static bool write_fsync(const struct report *r, struct advice *a)
 	if (calls < advice_threshold.sync_calls ||
 	    share < advice_threshold.sync_share || !io_matters(r))
 		return false;
+	if (calls <= r->checkpoints) /* CHECKPOINT has their time */
+		return false;
 	advice_append(a->text,
 		      "%s syncs are %s of the time in I/O calls (%s each)%s.",
 		      reel_num_count(num, calls),

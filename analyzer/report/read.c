@@ -285,8 +285,16 @@ static int fill_small(struct report *r, struct reel_view *v)
 
 static int fill_checkpoints(struct report *r, struct reel_view *v)
 {
-	r->checkpoints = INT("checkpoints");
-	r->checkpoint_ns = INT("wait_ns");
+	int64_t process = INT("process_id"), i;
+
+	if (INT("wait_ns") > r->checkpoint_ns) {
+		r->checkpoints = INT("checkpoints");
+		r->checkpoint_ns = INT("wait_ns");
+	}
+	/* I/O of the steps is what is no checkpoint's. */
+	for (i = 0; i < r->ranks; i++)
+		if (r->rank[i].process_id == process && r->rank[i].own_io_ns > 0)
+			r->rank[i].own_io_ns -= INT("later_ns");
 	return 0;
 }
 
@@ -419,9 +427,9 @@ static const struct {
 	{"SELECT * FROM v_transfer_size ORDER BY low_bytes", fill_size_bin},
 	{"SELECT * FROM v_file_count", fill_files},
 	{"SELECT * FROM v_small_transfer", fill_small},
-	{"SELECT * FROM v_checkpoint_wait", fill_checkpoints},
 	{"SELECT * FROM v_epoch_start", fill_epochs},
 	{"SELECT * FROM v_rank", fill_rank},
+	{"SELECT * FROM v_checkpoint_wait", fill_checkpoints},
 	{"SELECT * FROM v_storage_total", fill_storage},
 	{"SELECT * FROM v_storage_wait", fill_storage_wait},
 	{"SELECT * FROM v_report_import", fill_import},

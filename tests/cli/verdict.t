@@ -128,6 +128,34 @@ check 'CHECKPOINT: saves that block the loop' '
 	"$python" said.py saves CHECKPOINT "hardly waits for its input" &&
 	grep -q "but checkpoints take [0-9]* % of the run.s " saves.words'
 
+job synced <<'PY'
+for step in ioreel.steps(range(12)):
+    compute(0.001)
+    with open("saved.new", "wb") as f:
+        with ioreel.span("checkpoint", step):
+            f.write(b"x" * (1 << 20))
+        os.fsync(f.fileno())
+    os.rename("saved.new", "saved")
+PY
+cat >synced.py <<'PY'
+"""The waits for checkpoints: spans, and the syncs and renames behind them."""
+import json, subprocess
+def rows(query):
+    return json.loads(subprocess.run(["ioreel", "sql", "synced.reel", "--format", "json", query],
+                                     check=True, capture_output=True, text=True).stdout)
+spans = rows("SELECT dur_ns FROM v_span WHERE name = 'checkpoint'")
+calls = rows("SELECT call, dur_ns FROM v_event WHERE call IN ('fsync', 'rename') AND "
+             "path LIKE '%saved.new'")
+assert len(spans) == 12 and len(calls) == 24, calls
+[wait] = rows("SELECT * FROM v_checkpoint_wait")
+assert wait["checkpoints"] == 12, wait
+later = sum(c["dur_ns"] for c in calls)
+assert later <= wait["later_ns"] <= wait["wait_ns"], (later, wait)
+assert wait["wait_ns"] == wait["later_ns"] + sum(s["dur_ns"] for s in spans), wait
+PY
+check 'CHECKPOINT: its syncs and renames behind the span belong to it' '"$python" synced.py'
+check 'WRITE-FSYNC: not where each checkpoint has one sync' '! grep -q WRITE-FSYNC synced.out'
+
 job starts <<'PY'
 for epoch in range(3):
     with ioreel.span("epoch", epoch):
