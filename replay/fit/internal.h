@@ -91,6 +91,18 @@ int fit_order_of_records(struct fit *f, double *tau, uint32_t *n);
 /* Leave of the times @value those of a processor. enum workload_work. */
 int fit_work(const struct fit *f, int64_t *value, uint32_t n);
 
+/* Bytes that the readers of a rank read for a step; 0: no steps were marked. */
+int64_t fit_bytes_of_step(const struct fit *f);
+
+/* A step of the first rank: what its threads had read at its start beyond the batches
+ * of the steps before it, and its fetch; -1: unknown. */
+struct fit_lead {
+	int64_t bytes, fetch_ns;
+};
+
+/* Gives the leads of all steps in order, for free() after a failure, too. 0 or -1. */
+int fit_leads(struct fit *f, struct fit_lead **lead, uint32_t *n);
+
 /* A part of a sentence on times of a busy machine; "" where it was not. */
 const char *fit_busy_words(const struct fit *f);
 
@@ -112,6 +124,7 @@ int fit_compression(struct fit *f);
 int fit_pipeline(struct fit *f);
 int fit_readers(struct fit *f);
 int fit_prefetch(struct fit *f);
+int fit_preprocess(struct fit *f); /* of fit_pipeline() */
 int fit_open_files(struct fit *f);
 int fit_times(struct fit *f);
 int fit_compute(struct fit *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers, order, batch and preprocessing. */
+/* Order and batch, and what else describes the pipeline. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,40 +261,6 @@ static int fit_batch(struct fit *f)
 	return fit_reason(f, "pipeline.batch", 0.7,
 			  "%lld samples in %lld steps of an epoch",
 			  (long long)samples, (long long)steps);
-}
-
-/* --- preprocessing -------------------------------------------------------- */
-
-/* Time of a batch in a worker that is no I/O, by its samples. */
-static int fit_preprocess(struct fit *f)
-{
-	int64_t *value, batch = f->w->pipeline.batch;
-	uint32_t n;
-	int rc = fit_column(
-		f,
-		"SELECT s.dur_ns - coalesce((SELECT sum(e.dur_ns) FROM "
-		"v_event e WHERE e.process_id = s.process_id AND "
-		"e.thread_id = s.thread_id AND e.start_ns >= s.start_ns AND "
-		"e.start_ns < s.start_ns + s.dur_ns), 0) AS ns FROM v_span s "
-		"WHERE s.name = 'preprocess' AND s.closed LIMIT 500",
-		&value, &n);
-
-	for (uint32_t i = 0; i < n; i++)
-		value[i] = value[i] > 0 ? value[i] / batch : 0;
-	if (!rc && n) {
-		f->w->preprocess.on = fit_work(f, value, n);
-		rc = quantiles_of(&f->w->preprocess.sample_ns, value, n,
-				  FIT_QUANTILES, f->err);
-	}
-	free(value);
-	if (rc)
-		return -1;
-	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
-			      "time of %u batches in their workers without "
-			      "their calls%s",
-			      n, fit_busy_words(f))
-		 : fit_reason(f, "preprocess.sample_ns", 0,
-			      "no worker marks its batches");
 }
 
 int fit_pipeline(struct fit *f)

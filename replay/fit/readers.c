@@ -159,33 +159,37 @@ static int prefetch_of_workers(struct fit *f)
 			  (long long)ahead);
 }
 
-struct ahead {
-	int64_t *bytes; /* by which the reads were ahead, of each step */
-	uint32_t n, room;
-};
+int64_t fit_bytes_of_step(const struct fit *f)
+{
+	int64_t bytes = 0;
+
+	for (uint32_t i = 0; i < f->visits; i++)
+		bytes += f->visit[i].bytes;
+	return f->steps ? bytes / f->steps / (f->ranks ? f->ranks : 1) : 0;
+}
 
 static int by_bytes(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	const struct fit_lead *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* At the start of each step of the first rank: what its readers had read by then
- * beyond the batches of the steps before it. */
-static int bytes_ahead(struct fit *f, int64_t of_step, struct ahead *a)
+int fit_leads(struct fit *f, struct fit_lead **lead, uint32_t *n)
 {
-	int64_t read = 0, steps = 0;
+	int64_t read = 0, of_step = fit_bytes_of_step(f);
 	struct reel_view v;
+	uint32_t room = 0;
 	int rc = 0;
 
 	if (!reel_view_open(
 		    &v, f->st,
-		    "SELECT start_ns AS ns, bytes FROM v_event WHERE class = "
-		    "'data' AND call_group = 'read' AND bytes > 0 AND "
-		    "process_id = (SELECT process_id FROM v_span WHERE name = "
-		    "'step' LIMIT 1) UNION ALL SELECT start_ns, -1 FROM v_step "
-		    "WHERE rank = ?1 ORDER BY 1",
+		    "SELECT start_ns AS ns, bytes, -1 AS fetch_ns FROM v_event "
+		    "WHERE class = 'data' AND call_group = 'read' AND bytes > "
+		    "0 AND process_id = (SELECT process_id FROM v_span WHERE "
+		    "name = 'step' LIMIT 1) UNION ALL SELECT start_ns, -1, "
+		    "coalesce(fetch_ns, -1) FROM v_step WHERE rank = ?1 ORDER "
+		    "BY 1",
 		    f->err)) {
 		reel_view_bind(&v, f->first_rank);
 		while (!rc && reel_view_next(&v)) {
@@ -197,10 +201,13 @@ static int bytes_ahead(struct fit *f, int64_t of_step, struct ahead *a)
 					read += bytes;
 				continue;
 			}
-			rc = reel_array_reach(&a->bytes, &a->room, a->n,
-					      sizeof(*a->bytes), f->err);
-			if (!rc)
-				a->bytes[a->n++] = read - steps++ * of_step;
+			rc = reel_array_reach(lead, &room, *n, sizeof(**lead),
+					      f->err);
+			if (rc)
+				break;
+			(*lead)[*n].bytes = read - *n * of_step;
+			(*lead)[(*n)++].fetch_ns =
+				reel_view_exact(&v, "fetch_ns");
 		}
 	}
 	return reel_view_close(&v) || rc ? -1 : 0;
@@ -210,22 +217,20 @@ static int bytes_ahead(struct fit *f, int64_t of_step, struct ahead *a)
  * has begun holds a batch, and one more is read. */
 static int prefetch_of_threads(struct fit *f)
 {
-	struct ahead a = {0};
-	int64_t bytes = 0, of_step, ahead = 0;
+	int64_t of_step = fit_bytes_of_step(f), ahead = 0;
+	struct fit_lead *lead = NULL;
+	uint32_t n = 0;
 	int rc;
 
-	for (uint32_t i = 0; i < f->visits; i++)
-		bytes += f->visit[i].bytes;
-	of_step = f->steps ? bytes / f->steps / (f->ranks ? f->ranks : 1) : 0;
 	if (!of_step)
 		return fit_reason(f, "pipeline.prefetch", 0,
 				  "no steps were marked");
-	rc = bytes_ahead(f, of_step, &a);
-	if (!rc && a.n) {
-		qsort(a.bytes, a.n, sizeof(*a.bytes), by_bytes);
-		ahead = a.bytes[a.n / 2] / of_step - 1;
+	rc = fit_leads(f, &lead, &n);
+	if (!rc && n) {
+		qsort(lead, n, sizeof(*lead), by_bytes);
+		ahead = lead[n / 2].bytes / of_step - 1;
 	}
-	free(a.bytes);
+	free(lead);
 	if (rc)
 		return -1;
 	set_prefetch(f, (ahead > 0 ? ahead : 0) * (f->ranks ? f->ranks : 1));

@@ -46,8 +46,8 @@ static int fit_start(struct fit *f)
 			       n);
 }
 
-/* Durations of the fetches that found a batch ready. */
-static int read_takes(struct fit *f, int64_t **value, uint32_t *n)
+/* Durations of the fetches that found a batch of a worker ready. */
+static int takes_of_workers(struct fit *f, int64_t **value, uint32_t *n)
 {
 	struct reel_view v;
 	uint32_t room = 0;
@@ -85,11 +85,32 @@ static int read_takes(struct fit *f, int64_t **value, uint32_t *n)
 	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
+/* The same of threads, which do not say when a batch is ready: the reads were a batch
+ * further than it. */
+static int takes_of_threads(struct fit *f, int64_t **value, uint32_t *n)
+{
+	int64_t of_step = fit_bytes_of_step(f);
+	struct fit_lead *lead = NULL;
+	uint32_t leads = 0;
+	int rc = fit_leads(f, &lead, &leads);
+
+	if (!rc && leads) {
+		*value = reel_alloc(leads, sizeof(**value), f->err);
+		rc = *value ? 0 : -1;
+	}
+	for (uint32_t i = 0; !rc && i < leads; i++)
+		if (lead[i].fetch_ns >= 0 && lead[i].bytes >= 2 * of_step)
+			(*value)[(*n)++] = lead[i].fetch_ns;
+	free(lead);
+	return rc;
+}
+
 static int fit_take(struct fit *f)
 {
 	int64_t *value = NULL;
 	uint32_t n = 0;
-	int rc = read_takes(f, &value, &n);
+	bool threads = f->w->pipeline.unit == WORKLOAD_THREAD;
+	int rc = (threads ? takes_of_threads : takes_of_workers)(f, &value, &n);
 
 	if (!rc && n >= TAKES_LEAST) {
 		fit_work(f, value, n);
@@ -99,9 +120,9 @@ static int fit_take(struct fit *f)
 	free(value);
 	return rc ? -1
 		  : fit_reason(f, "pipeline.take_ns",
-			       n < TAKES_LEAST ? 0
-			       : f->busy       ? 0.4
-					       : 0.7,
+			       n < TAKES_LEAST	    ? 0
+			       : f->busy || threads ? 0.4
+						    : 0.7,
 			       "%u fetches that found a batch ready%s", n,
 			       fit_busy_words(f));
 }
@@ -110,7 +131,9 @@ int fit_times(struct fit *f)
 {
 	const struct workload_pipeline *p = &f->w->pipeline;
 
-	if (!p->readers || p->unit != WORKLOAD_PROCESS)
+	if (!p->readers)
 		return 0;
-	return fit_start(f) || fit_take(f) ? -1 : 0;
+	if (p->unit == WORKLOAD_PROCESS && fit_start(f))
+		return -1;
+	return fit_take(f);
 }

@@ -469,9 +469,13 @@ int readers_take(struct readers *r, uint64_t i, struct reader_batch *batch,
 		if (rc <= 0)
 			return rc;
 		*batch = o->shared->slot[o->take++ % o->shared->slots];
-		/* A loader asks for the next batch when it has taken this one. */
+		/* A loader asks a worker for the next batch when it has taken
+		 * this one; threads go on at once. */
+		if (!is_process(&r->plan))
+			sem_post(&o->shared->free);
 		spend_take(r, o, batch);
-		sem_post(&o->shared->free);
+		if (is_process(&r->plan))
+			sem_post(&o->shared->free);
 		rc = batch->end && o->shared->err.code
 			     ? reel_fail(err, o->shared->err.code, "%s",
 					 o->shared->err.text)

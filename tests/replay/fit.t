@@ -83,6 +83,46 @@ fits keras 'tensorflow keras' dataset.format='"tfrecord"' dataset.files=8 \
 	dataset.samples_per_file=20 epochs=2 pipeline.batch=8 pipeline.readers=1 \
 	pipeline.unit='"thread"' pipeline.order='"sequential"'
 
+# A thread that reads ahead, and works for 2 ms on each sample.
+mkdir threads
+for i in $(seq 80); do
+	head -c 65536 /dev/urandom >"threads/$i.bin"
+done
+cat >threads.py <<'PY'
+import ioreel, os, queue, threading, time
+batches = queue.Queue(3)
+def read():
+    for epoch in range(2):
+        batch = []
+        for name in sorted(os.listdir("threads")):
+            fd = os.open("threads/" + name, os.O_RDONLY)
+            batch.append(os.read(fd, 65536))
+            os.close(fd)
+            time.sleep(0.002)
+            if len(batch) == 4:
+                batches.put(batch)
+                batch = []
+threading.Thread(target=read).start()
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for batch in ioreel.steps(batches.get() for _ in range(20)):
+            time.sleep(0.02)
+PY
+"$IOREEL" record -q -o threads.reel -- python3 threads.py
+check 'a thread reads ahead: fit' 'ioreel fit -q threads.reel -o threads.json && ioreel workload check threads.json'
+is 'a thread reads ahead: its unit, and the batches that it is ahead' \
+	"$(key threads.json pipeline.unit) $(key threads.json pipeline.readers) $(key threads.json pipeline.batch)" '"thread" 1 4'
+check 'a thread reads ahead: its work on a sample, and what a step takes to get a batch' 'python3 -c "
+import json
+d = json.load(open(\"threads.json\"))
+work = d[\"preprocess\"][\"sample_ns\"][\"quantiles\"]
+print(work, d[\"pipeline\"])
+assert work[0] >= 1990000 and d[\"pipeline\"][\"take_ns\"]
+"'
+check 'a thread reads ahead: gen and run' 'ioreel gen -q threads.json threads.gen &&
+	ioreel run -q threads.json --data threads.gen --json >threads.out &&
+	[ "$(key threads.out samples)" = 160 ]'
+
 # A log that marks a checkpoint and has no write of it.
 cat >marked.pfw <<'EOF'
 [
