@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that grow with the largest index in use. */
+/* Arrays that grow with the largest index in use, or at their end. */
 #ifndef LIB_ARRAY_H
 #define LIB_ARRAY_H
 
@@ -22,5 +22,12 @@ static inline int reel_array_reach(void *p, uint32_t *room, uint32_t index,
 {
 	return index < *room ? 0 : reel_array_widen(p, room, index, bytes, err);
 }
+
+/*
+ * Make room behind the @n elements of *@p, of which *@room fit now. New elements are
+ * not set, so that those that are never used take no memory. 0 or -1 with @err.
+ */
+int reel_array_append(void *p, uint32_t *room, uint32_t n, size_t bytes,
+		      struct reel_error *err);
 
 #endif

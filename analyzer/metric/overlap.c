@@ -166,8 +166,8 @@ static int overlap_span(void *state, const struct reel_span_event *sp,
 		return 0;
 	if (start_ns > METRIC_TIME_MAX || dur_ns > METRIC_TIME_MAX)
 		return 0;
-	if (reel_array_reach(&o->span, &o->span_room, o->spans, sizeof(*s),
-			     err))
+	if (reel_array_append(&o->span, &o->span_room, o->spans, sizeof(*s),
+			      err))
 		return -1;
 	s = &o->span[o->spans++];
 	s->start_ns = start_ns;

@@ -157,6 +157,7 @@ struct reel_writer {
 	struct reel_event_columns open_cols; /* scratch of open_files.c */
 	uint32_t *open_order;		     /* scratch, too */
 	struct writer_span *span;
+	bool spans_unsorted;
 	char **span_name; /* those that no kind has */
 	uint32_t spans, span_room, span_names, span_name_room;
 	struct reel_rows files; /* in no block yet */

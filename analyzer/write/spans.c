@@ -34,14 +34,12 @@ int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
 {
 	struct writer_span *s;
 
-	if (w->spans == w->span_room) {
-		uint32_t room = w->span_room ? 2 * w->span_room : 64;
-
-		if (reel_grow(&w->span, room, sizeof(*w->span), err))
-			return -1;
-		w->span_room = room;
-	}
+	if (reel_array_append(&w->span, &w->span_room, w->spans,
+			      sizeof(*w->span), err))
+		return -1;
 	s = &w->span[w->spans];
+	if (w->spans && sp->span_id < s[-1].ev.span_id)
+		w->spans_unsorted = true;
 	*s = (struct writer_span){.ev = *sp, .closed = closed};
 	s->ev.name = reel_span_name(sp->kind);
 	if (strcmp(s->ev.name, sp->name)) {
@@ -108,7 +106,7 @@ int writer_spans_flush(struct reel_writer *w, struct reel_error *err)
 
 	if (!rc && reel_rows_begin(&rows, &reel_row_span, REEL_ROW_BLOCK))
 		rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
-	if (w->spans)
+	if (w->spans_unsorted)
 		qsort(w->span, w->spans, sizeof(*w->span), by_id);
 	for (uint32_t i = 0; !rc && i < w->spans; i++) {
 		if (add_span(w, &rows, i))
