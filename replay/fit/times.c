@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times of the framework: until its workers begin, and to take a batch. */
+/* Times of the framework: until its readers begin, and to take a batch. */
 #include <stdlib.h>
 
 #include "lib/array.h"
@@ -20,30 +20,78 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The median of @sql over the epochs, of two the lower one: the first epoch also
+ * builds the model. */
+static int median_of_epochs(struct fit *f, const char *sql, int64_t *median,
+			    uint32_t *n)
+{
+	int64_t *value;
+	int rc = fit_column(f, sql, &value, n);
+
+	*median = 0;
+	if (!rc && *n) {
+		qsort(value, *n, sizeof(*value), by_value);
+		*median = value[(*n - 1) / 2];
+	}
+	free(value);
+	return rc;
+}
+
+/* --- readers that are threads --------------------------------------------- */
+
+/* Threads mark no batches: what the first step of an epoch waits until its first
+ * read. Data that was read before it needs no reader to begin. */
+static int fit_thread_start(struct fit *f)
+{
+	int64_t median;
+	uint32_t n;
+
+	if (median_of_epochs(
+		    f,
+		    "WITH first AS (SELECT s.process_id, min(s.start_ns) AS "
+		    "start_ns, s.start_ns + s.dur_ns AS end_ns FROM v_step t "
+		    "JOIN v_span s USING (span_id) WHERE t.rank = ?1 "
+		    "GROUP BY t.epoch), begun AS (SELECT process_id, start_ns, "
+		    "(SELECT min(e.start_ns) FROM v_event e WHERE "
+		    "e.class = 'data' AND e.call_group = 'read' AND "
+		    "e.bytes > 0 AND e.process_id = b.process_id AND "
+		    "e.start_ns >= b.start_ns AND e.start_ns < b.end_ns) AS "
+		    "read_ns FROM first b) "
+		    "SELECT (SELECT coalesce(sum(min(s.start_ns + s.dur_ns, "
+		    "b.read_ns) - s.start_ns), 0) FROM v_span s WHERE "
+		    "s.name = 'fetch' AND s.process_id = b.process_id AND "
+		    "s.start_ns >= b.start_ns AND s.start_ns < b.read_ns) AS "
+		    "ns FROM begun b WHERE read_ns IS NOT NULL",
+		    &median, &n))
+		return -1;
+	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
+	return fit_reason(f, "pipeline.start_ns", n ? 0.5 : 0,
+			  "median of %u epochs, waits of the first step "
+			  "before its first read",
+			  n);
+}
+
+/* --- readers that are processes ------------------------------------------- */
+
 /* From the first step of an epoch to the first batch that a worker begins. */
 static int fit_start(struct fit *f)
 {
-	int64_t *value, median = 0;
+	int64_t median;
 	uint32_t n;
-	int rc = fit_column(
-		f,
-		"SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
-		"s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
-		"e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
-		"FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
-		&value, &n);
 
-	if (!rc && n) {
-		qsort(value, n, sizeof(*value), by_value);
-		median = value[(n - 1) / 2];
-	}
-	free(value);
+	if (median_of_epochs(
+		    f,
+		    "SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
+		    "s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
+		    "e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
+		    "FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
+		    &median, &n))
+		return -1;
 	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
-	return rc ? -1
-		  : fit_reason(f, "pipeline.start_ns", n ? 0.8 : 0,
-			       "median of %u epochs, from the first step to "
-			       "the first batch of a worker",
-			       n);
+	return fit_reason(f, "pipeline.start_ns", n ? 0.8 : 0,
+			  "median of %u epochs, from the first step to "
+			  "the first batch of a worker",
+			  n);
 }
 
 /* Durations of the fetches that found a batch of a worker ready. */
@@ -133,7 +181,7 @@ int fit_times(struct fit *f)
 
 	if (!p->readers)
 		return 0;
-	if (p->unit == WORKLOAD_PROCESS && fit_start(f))
+	if (p->unit == WORKLOAD_THREAD ? fit_thread_start(f) : fit_start(f))
 		return -1;
 	return fit_take(f);
 }
