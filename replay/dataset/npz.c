@@ -143,24 +143,35 @@ static void pack(struct npz_member *m, const struct dataset *d, uint64_t parts,
 		m->deflated ? deflated_bytes(m->bytes, parts, left) : m->bytes;
 }
 
-int npz_members(const struct dataset *d, uint64_t file,
-		struct npz_member m[static 3])
+static uint64_t unread_bytes(const struct dataset *d, uint64_t file)
 {
+	return (uint64_t)(d->is->unread * (double)dataset_file_bytes(d, file));
+}
+
+int npz_members(const struct dataset *d, uint64_t file,
+		struct npz_member m[static NPZ_MEMBERS + 1])
+{
+	double left = 1 - d->is->compressibility;
 	int n = 1;
 
 	m[0] = (struct npz_member){.name = "x.npy",
 				   .bytes = NUMPY_HEADER +
 					    dataset_file_bytes(d, file)};
-	pack(&m[0], d, d->samples_per_file, 1 - d->is->compressibility);
-	m[2].offset = NPZ_MEMBER_HEADER + m[0].packed;
+	pack(&m[0], d, d->samples_per_file, left);
 	if (d->is->labels) {
 		m[n] = (struct npz_member){.name = "y.npy",
-					   .offset = m[2].offset,
 					   .bytes = NUMPY_HEADER +
 						    8 * d->samples_per_file};
-		pack(&m[n], d, 0, 1);
-		m[2].offset += NPZ_MEMBER_HEADER + m[n++].packed;
+		pack(&m[n++], d, 0, 1);
 	}
+	if (d->is->unread > 0) {
+		m[n] = (struct npz_member){.name = "z.npy",
+					   .bytes = NUMPY_HEADER +
+						    unread_bytes(d, file)};
+		pack(&m[n++], d, 1, left);
+	}
+	for (int i = 0; i < n; i++)
+		m[i + 1].offset = m[i].offset + NPZ_MEMBER_HEADER + m[i].packed;
 	return n;
 }
 
@@ -175,28 +186,49 @@ static void put_numbers(struct file_out *out, const struct dataset *d,
 		file_out_u64(out, first + i);
 }
 
+static void put_samples(struct file_out *out, const struct dataset *d,
+			uint64_t file)
+{
+	uint64_t first = file * d->samples_per_file;
+	char head[NUMPY_HEADER];
+
+	numpy_header_of_file(d, file, head);
+	file_out_put(out, head, sizeof(head));
+	for (uint64_t i = 0; i < d->samples_per_file; i++)
+		file_out_payload(out, d, first + i, 0,
+				 dataset_sample_bytes(d, first + i));
+}
+
+static void put_unread(struct file_out *out, const struct dataset *d,
+		       uint64_t file)
+{
+	char head[NUMPY_HEADER];
+
+	numpy_header_of_rows(1, unread_bytes(d, file), head);
+	file_out_put(out, head, sizeof(head));
+	file_out_payload(out, d, file * d->samples_per_file, 0,
+			 unread_bytes(d, file));
+}
+
 static int npz_write(const struct dataset *d, uint64_t file, const char *path,
 		     struct reel_error *err)
 {
-	uint64_t first = file * d->samples_per_file, central;
-	char head[NUMPY_HEADER];
-	struct npz_member m[3];
+	struct npz_member m[NPZ_MEMBERS + 1];
 	struct file_out out;
+	uint64_t central;
 	int n = npz_members(d, file, m);
 
 	if (file_out_open(&out, path, err))
 		return -1;
-	begin_member(&out, &m[0], d);
-	numpy_header_of_file(d, file, head);
-	file_out_put(&out, head, sizeof(head));
-	for (uint64_t i = 0; i < d->samples_per_file; i++)
-		file_out_payload(&out, d, first + i, 0,
-				 dataset_sample_bytes(d, first + i));
-	end_member(&out, &m[0]);
-	if (n > 1) {
-		begin_member(&out, &m[1], d);
-		put_numbers(&out, d, first);
-		end_member(&out, &m[1]);
+	for (int i = 0; i < n; i++) {
+		begin_member(&out, &m[i], d);
+		if (m[i].name[0] == 'x')
+			put_samples(&out, d, file);
+		else if (m[i].name[0] == 'y')
+			put_numbers(&out, d, file * d->samples_per_file);
+		else
+			put_unread(&out, d, file);
+		end_member(&out, &m[i]);
 	}
 	central = out.offset;
 	for (int i = 0; i < n; i++)
@@ -207,11 +239,12 @@ static int npz_write(const struct dataset *d, uint64_t file, const char *path,
 
 static uint64_t npz_disk_bytes(const struct dataset *d, uint64_t file)
 {
-	struct npz_member m[3];
+	struct npz_member m[NPZ_MEMBERS + 1];
+	int n = npz_members(d, file, m);
 
-	npz_members(d, file, m);
-	return m[2].offset + 2 * (NPZ_CENTRAL_HEADER + NPZ_NAME + 28) +
-	       NPZ_END + NPZ_ZIP64_END;
+	return m[n].offset +
+	       (uint64_t)n * (NPZ_CENTRAL_HEADER + NPZ_NAME + 28) + NPZ_END +
+	       NPZ_ZIP64_END;
 }
 
 static int npz_open(void **state, const struct dataset *d, uint64_t file,

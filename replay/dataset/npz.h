@@ -27,10 +27,12 @@ struct npz_member {
 	uint32_t crc; /* when it is written */
 };
 
-/* x.npy of @file, and y.npy where there are labels; behind them in @m[2] where the
- * directory begins. Gives their number. */
+#define NPZ_MEMBERS 3
+
+/* x.npy of @file, y.npy where there are labels, and z.npy where there is what no one
+ * reads; behind them in @m where the directory begins. Gives their number. */
 int npz_members(const struct dataset *d, uint64_t file,
-		struct npz_member m[static 3]);
+		struct npz_member m[static NPZ_MEMBERS + 1]);
 bool npz_needs_zip64(const struct npz_member *m);
 
 /* The calls of np.load(@path), for numpy_open(). */

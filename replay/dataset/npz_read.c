@@ -218,13 +218,13 @@ int npz_load(struct numpy_array *a, const char *path, struct reel_error *err)
 {
 	uint64_t n = a->d->samples_per_file, directory, end, size;
 	struct python_file f = {.fd = -1};
-	struct npz_member m[3];
+	struct npz_member m[NPZ_MEMBERS + 1];
 	uint8_t *numbers;
 	int members = npz_members(a->d, a->sample / n, m), rc = -1;
 
 	if (m[0].deflated && a->io->null) /* nothing to decompress */
 		return 0;
-	end = directory = m[2].offset;
+	end = directory = m[members].offset;
 	for (int i = 0; i < members; i++)
 		end += NPZ_CENTRAL_HEADER + NPZ_NAME +
 		       28 * npz_needs_zip64(&m[i]);
@@ -238,8 +238,9 @@ int npz_load(struct numpy_array *a, const char *path, struct reel_error *err)
 	    !python_seek(&f, -NUMPY_MAGIC, SEEK_CUR, err) &&
 	    !zip_directory(&f, directory, end - directory, err) &&
 	    !load_member(&f, &m[0], a->array, a->bytes, err))
-		rc = members > 1 ? load_member(&f, &m[1], numbers, 8 * n, err)
-				 : 0;
+		rc = a->d->is->labels
+			     ? load_member(&f, &m[1], numbers, 8 * n, err)
+			     : 0;
 	free(numbers);
 	if (python_close(&f, err))
 		rc = -1;

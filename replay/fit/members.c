@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Members of npz archives: how often each is opened, and how many bytes of an archive
  * are read where some members are not. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/error.h"
@@ -83,11 +84,11 @@ static int64_t *bytes_of_visits(struct fit *f)
 	return bytes;
 }
 
-/* Archives of the read members alone make the same reads. */
+/* The members that are not read are one behind those that are. */
 static int fit_partial(struct fit *f, int64_t *bytes)
 {
 	int64_t beside = BUFFER + DIRECTORY;
-	double read = 0, size = 0;
+	double read = 0, size = 0, payload = 0;
 
 	if (f->w->access.member_opens > 1)
 		beside += 2 * BUFFER;
@@ -99,12 +100,15 @@ static int fit_partial(struct fit *f, int64_t *bytes)
 	f->partial = 100 * read < WHOLE_PERCENT * size;
 	if (!f->partial)
 		return 0;
+	for (uint32_t i = 0; i < f->files; i++)
+		payload += (double)bytes[i];
+	f->w->dataset.unread = fmax(size - payload, 0) / payload;
 	return fit_sizes(f, bytes, f->files, true) ||
 	       fit_reason(f, "dataset.samples_per_file", 0.9,
 			  "files of this format hold one sample as a rule") ||
 	       fit_reason(f, "dataset.sample_bytes", 0.8,
-			  "bytes read of each archive: %.0f %% of it; members "
-			  "that are not read are left out",
+			  "bytes read of each archive: %.0f %% of it; the "
+			  "rest is dataset.unread",
 			  100 * read / size);
 }
 

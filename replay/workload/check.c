@@ -74,6 +74,8 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 	if (!d->labels && d->format != WORKLOAD_NPZ &&
 	    d->format != WORKLOAD_HDF5)
 		workload_fault(f, "dataset.labels: only of npz and hdf5");
+	if (d->unread > 0 && d->format != WORKLOAD_NPZ)
+		workload_fault(f, "dataset.unread: only of npz");
 	if (d->folders > d->files)
 		workload_fault(f, "dataset.folders: more than files");
 	check_columns(d, f);

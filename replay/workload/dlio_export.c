@@ -190,6 +190,8 @@ static void put_dataset(struct writing *to)
 	if (d->compressibility > 0)
 		lost(to, "dataset.compressibility %.3g: DLIO's data is random",
 		     d->compressibility);
+	if (d->unread > 0)
+		lost(to, "dataset.unread: DLIO reads all of an archive");
 	if (w->evaluation.every_epochs &&
 	    w->evaluation.samples_per_file != d->samples_per_file)
 		lost(to, "evaluation.samples_per_file: that of the data set");

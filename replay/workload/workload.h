@@ -61,7 +61,9 @@ struct workload_dataset {
 	 * instead of drawn ones: the files are as long as the recorded ones. */
 	int64_t *series_bytes;
 	uint32_t series_bytes_n;
-	bool labels; /* a second array beside the samples, of npz and hdf5 */
+	bool labels;   /* a second array beside the samples, of npz and hdf5 */
+	double unread; /* of npz: bytes of arrays that no one reads, for each
+			* byte of the samples */
 	int64_t folders; /* files are dealt to them; 0: no folders */
 	char prefix[WORKLOAD_NAME];
 	int compression; /* enum workload_compression */

@@ -35,6 +35,24 @@ for format in npz npy; do
 	else
 		skip "$format: NumPy reads every sample" 'no NumPy'
 	fi
+	if [ $format = npz ]; then
+		w set w.json dataset.unread=2.5 >u.json
+		check 'npz: what no one reads is in the archive, and is not read' '
+			"$IOREEL" gen -q u.json unread && "$IOREEL" run -q u.json --data unread --json >u.out &&
+			"$IOREEL" gen -q w.json plain && "$IOREEL" run -q w.json --data plain --json >w.out &&
+			python3 -c "
+import json, zipfile, glob
+u, w = (json.load(open(n)) for n in (\"u.out\", \"w.out\"))
+assert u[\"samples\"] == w[\"samples\"]
+assert w[\"read_bytes\"] < u[\"read_bytes\"] < 1.5 * w[\"read_bytes\"], (u[\"read_bytes\"], w[\"read_bytes\"])
+for name in glob.glob(\"unread/train/*.npz\"):
+    z = zipfile.ZipFile(name)
+    assert z.testzip() is None and z.namelist() == [\"x.npy\", \"y.npy\", \"z.npy\"], z.namelist()
+    assert z.getinfo(\"z.npy\").file_size == 128 + int(2.5 * (z.getinfo(\"x.npy\").file_size - 128))
+"'
+	else
+		check 'npy: has no room for what no one reads' '! w set w.json dataset.unread=2.5 >u.json 2>err && grep -q "dataset.unread" err'
+	fi
 	cd ..
 done
 finish
