@@ -6,6 +6,8 @@
  * step. Shares of the loop, of the steady steps and of the run are three
  * things: each is named.
  */
+#include <string.h>
+
 #include "lib/columns.h"
 #include "lib/num.h"
 
@@ -173,6 +175,24 @@ static bool waits_at_starts(const struct report *r, const struct report_rank *k)
 	       r->epoch_start_ns > k->loop_wait_ns / 2;
 }
 
+/* No worker was seen: there is none, or the profile does not show them. */
+static void append_no_workers(const struct report *r, struct advice *a)
+{
+	const struct loader *loader = loader_of(r);
+
+	if (r->loader && !strcmp(r->loader, "processes")) {
+		advice_append(a->text, "; the loader has worker processes, "
+				       "which the import does not show.");
+		advice_append(a->try_this, "more workers than it has; less "
+					   "work and I/O for each sample.");
+		return;
+	}
+	advice_append(a->text, "%s",
+		      r->sources && !r->events && !r->loader ? loader->unseen
+							     : loader->none);
+	advice_append(a->try_this, "%s", loader->start);
+}
+
 static bool append_wait(const struct report *r, const struct report_rank *k,
 			struct advice *a)
 {
@@ -203,10 +223,7 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 		append_workers(r, k, a);
 		return true;
 	}
-	advice_append(a->text, "%s",
-		      r->sources && !r->events ? loader_of(r)->unseen
-					       : loader_of(r)->none);
-	advice_append(a->try_this, "%s", loader_of(r)->start);
+	append_no_workers(r, a);
 	return true;
 }
 

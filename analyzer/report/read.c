@@ -64,6 +64,12 @@ static int fill_run(struct report *r, struct reel_view *v)
 	       copy_text(&r->host, v, "hosts");
 }
 
+/* "processes" or "inside": a profile names the loader, but not its workers. */
+static int fill_loader(struct report *r, struct reel_view *v)
+{
+	return copy_text(&r->loader, v, "loader");
+}
+
 static int fill_scope(struct report *r, struct reel_view *v)
 {
 	r->hosts = INT("hosts");
@@ -419,6 +425,8 @@ static const struct {
 	{"SELECT * FROM v_mapped", fill_mapped},
 	{"SELECT * FROM v_stream_flush", fill_flushes},
 	{"SELECT * FROM v_framework", fill_uses},
+	{"SELECT json_extract(job_json, '$.loader') AS loader FROM run",
+	 fill_loader},
 	{"SELECT * FROM v_frequent_error LIMIT 3", fill_error},
 	{"SELECT * FROM v_mpiio", fill_mpiio},
 	{"SELECT * FROM transfer_size", fill_transfer_size},
@@ -545,6 +553,7 @@ void report_fini(struct report *r)
 	report_completeness_fini(&r->completeness);
 	free(r->name);
 	free(r->framework);
+	free(r->loader);
 	free(r->host);
 	free(r->rank);
 	free(r->verdict);

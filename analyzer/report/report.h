@@ -79,7 +79,7 @@ struct report_rank {
 struct report {
 	struct reel_store *st; /* borrowed; for sections */
 	/* Head. framework, host: may be NULL. */
-	char *name, *framework, *host;
+	char *name, *framework, *host, *loader;
 	int64_t hosts, ranks_declared, processes, threads;
 	int64_t start_real_ns, wall_ns;	  /* REPORT_NONE */
 	int64_t span_ns;		  /* from the first to the last event */

@@ -87,6 +87,10 @@ static void print_header(const struct report *r)
 	}
 	reel_buf_puts(&b, separator(), NULL);
 	if (r->ranks > 0 || ranks > 1) {
+		/* An import may hold files of some ranks alone. */
+		if (r->sources && r->ranks > 0 && r->ranks < ranks)
+			reel_buf_printf(&b, NULL, "%s of ",
+					reel_num_count(num, r->ranks));
 		reel_buf_printf(&b, NULL, "%s rank%s",
 				reel_num_count(num, ranks),
 				ranks == 1 ? "" : "s");

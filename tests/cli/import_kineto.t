@@ -88,6 +88,21 @@ check 'the report says so, and does not claim that there were no workers' \
 	'grep -q "steps (each begins with a fetch)" out && grep -q INPUT-BOUND out &&
 	grep -q "does not show loader workers" out && ! grep -q "was seen" out'
 
+# The names of the fetches say whether the loader has workers.
+loader() {
+	sed "s/_X.__next__/_$1DataLoaderIter.__next__/" fetches.json >loader.json
+	"$IOREEL" report loader.json | tr -s ' \n' ' ' >out
+}
+loader MultiProcessing
+check 'a loader with workers is not advised to have some' \
+	'grep -q "the loader has worker processes, which the import does not show" out && ! grep -q "num_workers=2" out'
+loader SingleProcess
+check 'a loader without workers is' 'grep -q "no loader worker was seen" out && grep -q "num_workers=2" out'
+sed 's/"schemaVersion": 1,/&"distributedInfo": {"rank": 3, "world_size": 128},/' fetches.json >loader.json
+check 'one file of many ranks is one of them' '"$IOREEL" report loader.json | grep -q " 1 of 128 ranks "'
+is 'the I/O of a rank that was not measured is not 0' \
+	"$("$IOREEL" sql loader.json --format tsv 'SELECT count(*), count(io_ns) FROM v_rank' | tail -1)" "1	0"
+
 # The events after the base, an unclosed array.
 sed '/^  \],/,$d; s/"schemaVersion": 1,/&"baseTimeNanoseconds": 1719853884000000000,/' new.json >open.json
 import new.json

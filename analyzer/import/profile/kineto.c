@@ -71,6 +71,7 @@ struct import {
 	uint64_t bad;
 	int64_t start_ns; /* of all files */
 	int64_t ranks;
+	const char *job_json; /* what the names of the fetches say */
 	/* The file at hand. */
 	uint64_t events;
 	uint32_t process; /* the first of the host; devices belong to it */
@@ -353,6 +354,15 @@ static int64_t step_number(const char *name)
 	return trace_text_int(&number, &n) && n >= 0 ? n : -1;
 }
 
+/* PyTorch's names of a loader with workers and of one without. */
+static void see_loader(struct import *im, const char *name)
+{
+	if (strstr(name, "#_MultiProcessing"))
+		im->job_json = "{\"loader\": \"processes\"}";
+	else if (strstr(name, "#_SingleProcess") && !im->job_json)
+		im->job_json = "{\"loader\": \"inside\"}";
+}
+
 static int put_named_span(struct import *im, const struct span *s,
 			  int64_t base_ns, struct reel_error *err)
 {
@@ -364,6 +374,7 @@ static int put_named_span(struct import *im, const struct span *s,
 		return put_span(im, s, base_ns, REEL_SPAN_STEP,
 				step_number(name), NULL, err);
 	case ROLE_FETCH:
+		see_loader(im, name);
 		return put_span(im, s, base_ns, REEL_SPAN_FETCH, -1, NULL, err);
 	case ROLE_OPTIMIZER:
 		return put_span(im, s, base_ns, REEL_SPAN_OPTIMIZER, -1, NULL,
@@ -606,6 +617,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		run.name = import_run_name(in->path[0], ".pt.trace.json", name);
 		run.ranks = im.ranks ? im.ranks : in->paths;
 		run.lost = (int64_t)im.bad;
+		if (im.job_json)
+			run.job_json = im.job_json;
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
 		rc = gather_finish(im.gather, &run, err);
