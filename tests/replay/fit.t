@@ -110,11 +110,14 @@ def read():
             if len(batch) == 4:
                 batches.put(batch)
                 batch = []
-threading.Thread(target=read).start()
+reader = threading.Thread(target=read)
+reader.start()
 for epoch in range(2):
     with ioreel.span("epoch", epoch):
         for batch in ioreel.steps(batches.get() for _ in range(20)):
-            time.sleep(0.02)
+            time.sleep(0.01)
+            while reader.is_alive() and not batches.full():
+                time.sleep(0.001)
 PY
 "$IOREEL" record -q -o threads.reel -- python3 threads.py
 check 'a thread reads ahead: fit' 'ioreel fit -q threads.reel -o threads.json && ioreel workload check threads.json'
