@@ -138,7 +138,7 @@ static int export(const char *run, const struct exporter *as, const char *path,
 		return reel_fail(err, REEL_E_USAGE,
 				 "cannot create '%s': it is the run", path);
 	if (open_output(&out, err))
-		return -1;
+		return close_output(&out, -1, err);
 	if (!reel_run_open(&st, run, err))
 		rc = export_run(as, st, window_ns[0], window_ns[1], out.file,
 				&result, err);
