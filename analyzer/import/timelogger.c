@@ -83,8 +83,7 @@ static unsigned int split_fields(const char *line, size_t len,
 
 		while (p < to && *p == ' ')
 			p++;
-		field[n].s = p;
-		field[n].len = (size_t)(to - p);
+		field[n] = (struct import_cell){p, (size_t)(to - p), false};
 		while (field[n].len && field[n].s[field[n].len - 1] == ' ')
 			field[n].len--;
 		n++;

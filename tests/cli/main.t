@@ -27,7 +27,7 @@ page() {
 	if command -v groff >/dev/null; then
 		groff -mandoc -Tascii "$1" | sed 's/.\x08//g; s/\x1b\[[0-9;]*m//g'
 	else
-		sed 's/Fl -/--/g; s/^\.Nm /     /' "$1"
+		sed '/^\.\(It\|Op\|Fl\)/s/\(Fl\|,\) -/--/g; s/^\.Nm /     /; s/^\.Sh //' "$1"
 	fi
 }
 for verb in record load report sql export compare replay fit gen run sweep workload; do
