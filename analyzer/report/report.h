@@ -78,7 +78,8 @@ struct report_rank {
 
 struct report {
 	struct reel_store *st; /* borrowed; for sections */
-	/* Head. framework, host: may be NULL. */
+	/* Head. framework, host: may be NULL. loader: "processes" or "inside",
+	 * as a profile names it; NULL: it does not. */
 	char *name, *framework, *host, *loader;
 	int64_t hosts, ranks_declared, processes, threads;
 	int64_t start_real_ns, wall_ns;	  /* REPORT_NONE */

@@ -21,77 +21,57 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The median of @sql over the epochs, of two the lower one: the first epoch also
- * builds the model. */
-static int median_of_epochs(struct fit *f, const char *sql, int64_t *median,
-			    uint32_t *n)
+ * builds the model. @what: from where to where. */
+static int set_start(struct fit *f, const char *sql, double confidence,
+		     const char *what)
 {
-	int64_t *value;
-	int rc = fit_column(f, sql, &value, n);
+	int64_t *value, median = 0;
+	uint32_t n;
+	int rc = fit_column(f, sql, &value, &n);
 
-	*median = 0;
-	if (!rc && *n) {
-		qsort(value, *n, sizeof(*value), by_value);
-		*median = value[(*n - 1) / 2];
+	if (!rc && n) {
+		qsort(value, n, sizeof(*value), by_value);
+		median = value[(n - 1) / 2];
 	}
 	free(value);
-	return rc;
+	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
+	return rc ? -1
+		  : fit_reason(f, "pipeline.start_ns", n ? confidence : 0,
+			       "median of %u epochs, %s", n, what);
 }
-
-/* --- readers that are threads --------------------------------------------- */
 
 /* Threads mark no batches: what the first step of an epoch waits until its first
  * read. Data that was read before it needs no reader to begin. */
-static int fit_thread_start(struct fit *f)
+static int start_of_threads(struct fit *f)
 {
-	int64_t median;
-	uint32_t n;
-
-	if (median_of_epochs(
-		    f,
-		    "WITH first AS (SELECT s.process_id, min(s.start_ns) AS "
-		    "start_ns, s.start_ns + s.dur_ns AS end_ns FROM v_step t "
-		    "JOIN v_span s USING (span_id) WHERE t.rank = ?1 "
-		    "GROUP BY t.epoch), begun AS (SELECT process_id, start_ns, "
-		    "(SELECT min(e.start_ns) FROM v_event e WHERE "
-		    "e.class = 'data' AND e.call_group = 'read' AND "
-		    "e.bytes > 0 AND e.process_id = b.process_id AND "
-		    "e.start_ns >= b.start_ns AND e.start_ns < b.end_ns) AS "
-		    "read_ns FROM first b) "
-		    "SELECT (SELECT coalesce(sum(min(s.start_ns + s.dur_ns, "
-		    "b.read_ns) - s.start_ns), 0) FROM v_span s WHERE "
-		    "s.name = 'fetch' AND s.process_id = b.process_id AND "
-		    "s.start_ns >= b.start_ns AND s.start_ns < b.read_ns) AS "
-		    "ns FROM begun b WHERE read_ns IS NOT NULL",
-		    &median, &n))
-		return -1;
-	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
-	return fit_reason(f, "pipeline.start_ns", n ? 0.5 : 0,
-			  "median of %u epochs, waits of the first step "
-			  "before its first read",
-			  n);
+	return set_start(
+		f,
+		"WITH first AS (SELECT s.process_id, min(s.start_ns) AS "
+		"start_ns, s.start_ns + s.dur_ns AS end_ns FROM v_step t "
+		"JOIN v_span s USING (span_id) WHERE t.rank = ?1 "
+		"GROUP BY t.epoch), begun AS (SELECT process_id, start_ns, "
+		"(SELECT min(e.start_ns) FROM v_event e WHERE "
+		"e.class = 'data' AND e.call_group = 'read' AND "
+		"e.bytes > 0 AND e.process_id = b.process_id AND "
+		"e.start_ns >= b.start_ns AND e.start_ns < b.end_ns) AS "
+		"read_ns FROM first b) "
+		"SELECT (SELECT coalesce(sum(min(s.start_ns + s.dur_ns, "
+		"b.read_ns) - s.start_ns), 0) FROM v_span s WHERE "
+		"s.name = 'fetch' AND s.process_id = b.process_id AND "
+		"s.start_ns >= b.start_ns AND s.start_ns < b.read_ns) AS "
+		"ns FROM begun b WHERE read_ns IS NOT NULL",
+		0.5, "waits of the first step before its first read");
 }
 
-/* --- readers that are processes ------------------------------------------- */
-
-/* From the first step of an epoch to the first batch that a worker begins. */
-static int fit_start(struct fit *f)
+static int start_of_workers(struct fit *f)
 {
-	int64_t median;
-	uint32_t n;
-
-	if (median_of_epochs(
-		    f,
-		    "SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
-		    "s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
-		    "e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
-		    "FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
-		    &median, &n))
-		return -1;
-	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
-	return fit_reason(f, "pipeline.start_ns", n ? 0.8 : 0,
-			  "median of %u epochs, from the first step to "
-			  "the first batch of a worker",
-			  n);
+	return set_start(
+		f,
+		"SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
+		"s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
+		"e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
+		"FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
+		0.8, "from the first step to the first batch of a worker");
 }
 
 /* Durations of the fetches that found a batch of a worker ready. */
@@ -140,7 +120,7 @@ static int takes_of_threads(struct fit *f, int64_t **value, uint32_t *n)
 	int64_t of_step = fit_bytes_of_step(f);
 	struct fit_lead *lead = NULL;
 	uint32_t leads = 0;
-	int rc = fit_leads(f, &lead, &leads);
+	int rc = of_step ? fit_leads(f, &lead, &leads) : 0;
 
 	if (!rc && leads) {
 		*value = reel_alloc(leads, sizeof(**value), f->err);
@@ -181,7 +161,8 @@ int fit_times(struct fit *f)
 
 	if (!p->readers)
 		return 0;
-	if (p->unit == WORKLOAD_THREAD ? fit_thread_start(f) : fit_start(f))
+	if (p->unit == WORKLOAD_THREAD ? start_of_threads(f)
+				       : start_of_workers(f))
 		return -1;
 	return fit_take(f);
 }
