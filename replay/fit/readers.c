@@ -118,42 +118,44 @@ int fit_readers(struct fit *f)
 
 /* --- prefetch ------------------------------------------------------------- */
 
-/* Set the batches ahead of each reader from those of all readers of all ranks. The
- * next batch may begin before the last one counts as taken: so rounded down. */
+/* Set the batches ahead of each reader. */
 static void set_prefetch(struct fit *f, int64_t ahead)
 {
 	struct workload_pipeline *p = &f->w->pipeline;
 
-	ahead /= f->ranks ? f->ranks : 1;
-	p->prefetch = ahead / p->readers;
+	p->prefetch = ahead;
 	if (p->prefetch < 1)
 		p->prefetch = 1;
 	if (p->prefetch > 1024)
 		p->prefetch = 1024;
 }
 
-/* Workers mark their batches: those that were ready and not taken, at most. */
+/* Workers mark their batches: how many were begun for which no fetch had begun, at
+ * most. A fetch asks for the next batch when it has its own, so they are never more
+ * than the loader allows; they may be fewer, as workers are slow: so rounded up. Below
+ * 0 are fetches that wait, one of each rank. */
 static int prefetch_of_workers(struct fit *f)
 {
-	int64_t ahead = 0, ready = 0;
+	int64_t readers = f->w->pipeline.readers, ranks = f->ranks;
+	int64_t ahead = 0, begun = 0;
 	struct reel_view v;
 
 	if (!reel_view_open(&v, f->st,
 			    "SELECT start_ns AS ns, 1 AS change FROM v_span "
 			    "WHERE name = 'preprocess' UNION ALL SELECT "
-			    "start_ns + dur_ns, -1 FROM v_span WHERE name = "
-			    "'fetch' ORDER BY 1",
+			    "start_ns, -1 FROM v_span WHERE name = 'fetch' "
+			    "ORDER BY 1",
 			    f->err))
 		while (reel_view_next(&v)) {
-			ready += reel_view_exact(&v, "change");
-			if (ready < 0)
-				ready = 0;
-			if (ready > ahead)
-				ahead = ready;
+			begun += reel_view_exact(&v, "change");
+			if (begun < -ranks) /* a fetch found the end */
+				begun = -ranks;
+			if (begun > ahead)
+				ahead = begun;
 		}
 	if (reel_view_close(&v))
 		return -1;
-	set_prefetch(f, ahead);
+	set_prefetch(f, (ahead / (ranks ? ranks : 1) + readers - 1) / readers);
 	return fit_reason(f, "pipeline.prefetch", 0.7,
 			  "at most %lld batches were begun and not taken",
 			  (long long)ahead);
@@ -233,7 +235,7 @@ static int prefetch_of_threads(struct fit *f)
 	free(lead);
 	if (rc)
 		return -1;
-	set_prefetch(f, (ahead > 0 ? ahead : 0) * (f->ranks ? f->ranks : 1));
+	set_prefetch(f, ahead / f->w->pipeline.readers);
 	return fit_reason(f, "pipeline.prefetch", 0.5,
 			  "at half of the steps the reads were %lld batches "
 			  "ahead",
