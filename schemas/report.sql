@@ -397,17 +397,17 @@ GROUP BY op;
 -- first thread that saves counts, as a thread that writes in the background delays
 -- nothing. A checkpoint within another is part of it; what the thread writes to, syncs
 -- and renames of a checkpoint's file afterwards belongs to it. later_ns: the wait for
--- that, from the first step of the process to its last.
+-- that, from the first step of the process to its last, of the thread that steps.
 -- unit: checkpoints, ns    empty: no row
 -- source: ioreel-report(1), "CHECKPOINT"
 CREATE VIEW v_checkpoint_wait (process_id, checkpoints, wait_ns, later_ns) AS
 WITH saver AS MATERIALIZED (
 	SELECT process_id, min(thread_id) AS thread_id
 	FROM v_span WHERE name = 'checkpoint' GROUP BY process_id),
-loop AS (
-	SELECT process_id, min(start_ns) AS start_ns,
-		max(start_ns + dur_ns) AS end_ns
-	FROM step GROUP BY process_id),
+loop AS MATERIALIZED (
+	SELECT process_id, min(thread_id) AS thread_id,
+		min(start_ns) AS start_ns, max(start_ns + dur_ns) AS end_ns
+	FROM v_span WHERE name = 'step' GROUP BY process_id),
 part AS (
 	SELECT process_id, start_ns, dur_ns, NULL AS in_loop,
 		coalesce(start_ns >= max(start_ns + dur_ns) OVER (
@@ -420,7 +420,8 @@ part AS (
 	SELECT e.process_id, e.start_ns, e.dur_ns,
 		coalesce(e.start_ns BETWEEN l.start_ns AND l.end_ns, 0), 0
 	FROM saver s CROSS JOIN v_event e ON e.thread_id = s.thread_id
-		LEFT JOIN loop l ON l.process_id = e.process_id
+		LEFT JOIN loop l ON l.process_id = e.process_id AND
+			l.thread_id = e.thread_id
 	WHERE e.class = 'checkpoint' AND e.dur_ns > 0 AND
 		(e.call_group IN ('write', 'sync') OR e.call LIKE 'rename%'))
 SELECT process_id, sum(outer), union_ns(start_ns, dur_ns),

@@ -156,6 +156,25 @@ PY
 check 'CHECKPOINT: its syncs and renames behind the span belong to it' '"$python" synced.py'
 check 'WRITE-FSYNC: not where each checkpoint has one sync' '! grep -q WRITE-FSYNC synced.out'
 
+# A thread saves in the background: its calls are none of the steps'.
+job behind <<'PY'
+import threading
+def save():
+    for i in range(3):
+        with open("saved.new", "wb") as f:
+            with ioreel.span("checkpoint", i):
+                f.write(b"x" * (1 << 20))
+            os.fsync(f.fileno())
+saver = threading.Thread(target=save)
+for step in ioreel.steps(range(5)):
+    if step == 1:
+        saver.start()
+        saver.join()
+    compute(0.001)
+PY
+is 'CHECKPOINT: a background save takes nothing from the I/O of the steps' \
+	"$(ioreel sql behind.reel --format tsv 'SELECT checkpoints, later_ns FROM v_checkpoint_wait' | tail -1)" "3	0"
+
 job starts <<'PY'
 for epoch in range(3):
     with ioreel.span("epoch", epoch):
