@@ -54,6 +54,7 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 {
 	const struct workload_dataset *d = &w->dataset;
 	double samples = (double)d->files * (double)d->samples_per_file;
+	double bytes = samples * quantiles_mean(&d->sample_bytes);
 
 	if (d->files && !d->sample_bytes.n && !d->columns_n)
 		workload_fault(f, "dataset.sample_bytes: missing");
@@ -62,12 +63,16 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 			       "dataset.samples_per_file: %.3g samples in "
 			       "all, more than %.3g",
 			       samples, SAMPLES_MOST);
-	else if (samples * quantiles_mean(&d->sample_bytes) > DATASET_MOST)
+	else if (bytes > DATASET_MOST)
 		workload_fault(f,
 			       "dataset.sample_bytes: %.3g bytes in all, more "
 			       "than %.3g",
-			       samples * quantiles_mean(&d->sample_bytes),
-			       DATASET_MOST);
+			       bytes, DATASET_MOST);
+	else if (bytes * (1 + d->unread) > DATASET_MOST)
+		workload_fault(f,
+			       "dataset.unread: %.3g bytes in all, more than "
+			       "%.3g",
+			       bytes * (1 + d->unread), DATASET_MOST);
 	if (d->series_bytes_n && d->sample_bytes.n < 2)
 		workload_fault(f, "dataset.series_bytes: dataset.sample_bytes "
 				  "has one size");

@@ -99,7 +99,7 @@ static const struct workload_key dataset[] = {
 	INTEGER(workload_dataset, chunk_bytes, 0, 4294967295.0, 0),
 	INTEGER(workload_dataset, row_group_rows, 1, MOST_COUNT, 1024),
 	REAL(workload_dataset, compressibility, 0, 1, 0),
-	REAL(workload_dataset, unread, 0, 1e6, 0),
+	REAL(workload_dataset, unread, 0, MOST_BYTES, 0),
 	LIST(workload_dataset, columns, column, workload_column, 256),
 	INTEGER(workload_dataset, seed, 0, MOST_SEED, 1),
 	END,
