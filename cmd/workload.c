@@ -140,6 +140,13 @@ static void print_keys(const struct workload_key *keys, const char *in)
 	}
 }
 
+/* Of a file on the storage, with what no one reads. */
+static double file_bytes(const struct workload_dataset *d)
+{
+	return quantiles_mean(&d->sample_bytes) * (double)d->samples_per_file *
+	       (1 + d->unread);
+}
+
 /* --- size ----------------------------------------------------------------- */
 
 /* The machines that a workload is to run on. */
@@ -177,24 +184,19 @@ static void print_least(const struct workload *w, const char *path,
 		printf("             %s files, %s: ioreel workload set %s "
 		       "dataset.files=%.0f\n",
 		       reel_num_count(n, (int64_t)files),
-		       reel_num_bytes(a,
-				      files * (double)d->samples_per_file *
-					      quantiles_mean(&d->sample_bytes)),
-		       path, files);
+		       reel_num_bytes(a, files * file_bytes(d)), path, files);
 }
 
 static void print_dataset(const struct workload *w)
 {
 	const struct workload_dataset *d = &w->dataset;
 	char n[REEL_NUM], k[REEL_NUM], bytes[REEL_NUM];
-	double each =
-		quantiles_mean(&d->sample_bytes) * (double)d->samples_per_file;
 
 	printf("data set     %s file%s of %s sample%s, %s\n",
 	       reel_num_count(n, d->files), d->files == 1 ? "" : "s",
 	       reel_num_count(k, d->samples_per_file),
 	       d->samples_per_file == 1 ? "" : "s",
-	       reel_num_bytes(bytes, each * (double)d->files));
+	       reel_num_bytes(bytes, file_bytes(d) * (double)d->files));
 }
 
 static int print_checkpoint(const struct workload *w, const struct machines *m,

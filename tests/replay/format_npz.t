@@ -50,6 +50,12 @@ for name in glob.glob(\"unread/train/*.npz\"):
     assert z.testzip() is None and z.namelist() == [\"x.npy\", \"y.npy\", \"z.npy\"], z.namelist()
     assert z.getinfo(\"z.npy\").file_size == 128 + int(2.5 * (z.getinfo(\"x.npy\").file_size - 128))
 "'
+		w set w.json dataset.files=10 dataset.samples_per_file=1 dataset.sample_bytes=1000000 dataset.unread=3 >large.json
+		check 'npz: the size of a data set has what no one reads' '"$IOREEL" workload size large.json | grep -q "40.0 MB"'
+		w set w.json dataset.sample_bytes=4 dataset.unread=100000000 >large.json
+		check 'npz: a ratio of a small array and a large archive' '"$IOREEL" workload check large.json'
+		check 'npz: bytes beyond all storage are refused' '! w set w.json dataset.sample_bytes=1000000000 \
+			dataset.unread=1e12 >large.json 2>err && grep -q "dataset.unread: .* bytes in all, more than" err'
 	else
 		check 'npy: has no room for what no one reads' '! w set w.json dataset.unread=2.5 >u.json 2>err && grep -q "dataset.unread" err'
 	fi
