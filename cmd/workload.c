@@ -140,7 +140,7 @@ static void print_keys(const struct workload_key *keys, const char *in)
 	}
 }
 
-/* Of a file on the storage, with what no one reads. */
+/* The bytes of one file on the storage: its samples and what no one reads. */
 static double file_bytes(const struct workload_dataset *d)
 {
 	return quantiles_mean(&d->sample_bytes) * (double)d->samples_per_file *
