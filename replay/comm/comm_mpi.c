@@ -120,6 +120,9 @@ struct comm comm_mpi_init(void)
 
 void comm_mpi_fini(void)
 {
+	/* MPI_Finalize() waits for the other ranks, and after Ctrl-C mpirun may
+	 * kill this one meanwhile. */
+	fflush(stdout);
 	if (started && abandoned)
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	else if (started)
