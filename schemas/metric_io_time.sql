@@ -37,3 +37,15 @@ FROM io_time j
 LEFT JOIN io_time p ON p.op = j.op AND p.process_id IS NOT NULL
 WHERE j.process_id IS NULL
 GROUP BY j.op;
+
+-- v_rank_io_time: I/O time of the ranks: of each the longest union of a process of
+-- it. Ranks of different MPI worlds are different ranks.
+-- unit: ns    empty: ranks 0 and NULL
+-- source: ioreel-store(5), "Time"
+CREATE VIEW v_rank_io_time (ranks, mean_ns, max_ns, sum_ns) AS
+SELECT count(*), CAST(round(avg(ns)) AS INTEGER), max(ns), sum(ns)
+FROM (SELECT coalesce(max(t.union_ns), 0) AS ns FROM process p
+	LEFT JOIN v_world w USING (process_id)
+	LEFT JOIN io_time t ON t.process_id = p.process_id AND t.op = 'io'
+	WHERE p.rank IS NOT NULL AND p.launcher IS NULL
+	GROUP BY w.world, p.rank);

@@ -91,6 +91,18 @@ char *advice_run(char out[static ADVICE_RUN], const struct report *r)
 	return out;
 }
 
+char *advice_most_of(char out[static ADVICE_MOST_OF], int64_t mean_ns)
+{
+	char num[REEL_NUM];
+
+	*out = '\0';
+	if (mean_ns != REPORT_NONE)
+		snprintf(out, ADVICE_MOST_OF,
+			 " in the rank with the most (mean %s)",
+			 reel_num_time(num, (double)mean_ns));
+	return out;
+}
+
 static double of_io(const struct report *r, int64_t ns)
 {
 	return advice_share(ns, r->group_sum_ns);
@@ -100,15 +112,16 @@ static double of_io(const struct report *r, int64_t ns)
 static bool io_matters(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
-	int64_t ns = advice_exposed_io(r);
+	int64_t ns = advice_exposed_io(r), mean_ns;
 
 	if (k && k->wait_share >= advice_threshold.matters_share &&
 	    k->workers > 0 &&
 	    k->worker_busy_share >= advice_threshold.idle_share &&
 	    k->worker_io_share >= advice_threshold.matters_share)
 		return true;
-	return advice_of_run(r, ns == REPORT_NONE ? r->io_ns : ns) >=
-	       advice_threshold.matters_share;
+	return advice_of_run(r, ns == REPORT_NONE
+					? report_io_ns(r, &mean_ns)
+					: ns) >= advice_threshold.matters_share;
 }
 
 static double reads_per_open(const struct report *r)
@@ -346,15 +359,22 @@ _Static_assert(RULES < ADVICE_MOST, "raise ADVICE_MOST");
 static void no_problem(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
-	char part[REEL_NUM], num[REEL_NUM], run[ADVICE_RUN];
-	double share = advice_of_run(r, r->io_ns);
+	char part[REEL_NUM], num[REEL_NUM], run[ADVICE_RUN],
+		ranks[ADVICE_MOST_OF];
+	int64_t mean_ns, io_ns = report_io_ns(r, &mean_ns);
+	double share = advice_of_run(r, io_ns);
 
 	memset(a, 0, sizeof(*a));
 	a->code = "NO-PROBLEM";
 	if (report_is_counted(r) && !k) {
 		advice_append(a->text,
-			      "checked: the time in calls; the counters do not "
-			      "tell waits and sizes of single calls.");
+			      r->calls
+				      ? "checked: the time in calls; small and "
+					"random reads, small writes among the "
+					"segments of DXT; waits are not known."
+				      : "checked: the time in calls; the "
+					"counters do not tell waits and sizes "
+					"of single calls.");
 		advice_fact(a, "io_share", "share",
 			    advice_of_run(r, report_counted_ns(r)));
 		return;
@@ -386,11 +406,12 @@ static void no_problem(const struct report *r, struct advice *a)
 			      k ? "waiting, " : "");
 	if (k)
 		advice_fact(a, "wait_share", "share", k->wait_share);
-	if (r->io_ns > 0) {
+	if (io_ns > 0) {
 		if (k)
-			advice_append(a->text, "; I/O takes %s of %s, %s",
-				      reel_num_time(num, (double)r->io_ns),
+			advice_append(a->text, "; I/O takes %s of %s%s, %s",
+				      reel_num_time(num, (double)io_ns),
 				      advice_run(run, r),
+				      advice_most_of(ranks, mean_ns),
 				      reel_columns_percent(part, share));
 		advice_fact(a, "io_share", "share", share);
 	}

@@ -234,12 +234,17 @@ static bool counted_bound(const struct report *r, struct advice *a)
 /* In a job with steps count only the I/O that no other rule names. */
 bool advice_io_bound(const struct report *r, struct advice *a)
 {
-	if (report_is_counted(r))
+	bool all = !report_slowest(r);
+
+	if (report_is_counted(r) && (all || !r->calls))
 		return counted_bound(r, a);
 
-	bool all = !report_slowest(r);
-	int64_t ns = all ? r->io_ns : unnamed_io(r);
-	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];
+	int64_t mean_ns, ns = report_io_ns(r, &mean_ns);
+	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN],
+		ranks[ADVICE_MOST_OF];
+
+	if (!all)
+		ns = unnamed_io(r);
 	double share = advice_of_run(r, ns);
 
 	if (share < advice_threshold.io_share)
@@ -248,7 +253,7 @@ bool advice_io_bound(const struct report *r, struct advice *a)
 		a->text, "I/O takes %s of %s (%s)%s",
 		reel_num_time(time, (double)ns), advice_run(run, r),
 		reel_columns_percent(part, share),
-		all ? ""
+		all ? advice_most_of(ranks, mean_ns)
 		    : " outside computation, fetches, checkpoints and I/O "
 		      "of the steps");
 	append_groups(r, a);

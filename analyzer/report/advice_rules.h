@@ -85,6 +85,10 @@ double advice_of_run(const struct report *r, int64_t ns);
 #define ADVICE_RUN 96
 char *advice_run(char out[static ADVICE_RUN], const struct report *r);
 
+/* " in the rank with the most (mean 14.2 s)"; REPORT_NONE: "". */
+#define ADVICE_MOST_OF 96
+char *advice_most_of(char out[static ADVICE_MOST_OF], int64_t mean_ns);
+
 static inline const char *advice_number(int64_t n, const char *one,
 					const char *many)
 {

@@ -93,6 +93,15 @@ static int fill_summary(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_rank_io(struct report *r, struct reel_view *v)
+{
+	r->rank_io.ranks = INT("ranks");
+	r->rank_io.mean_ns = INT("mean_ns");
+	r->rank_io.max_ns = INT("max_ns");
+	r->rank_io.sum_ns = INT("sum_ns");
+	return 0;
+}
+
 static int fill_group(struct report *r, struct reel_view *v)
 {
 	const char *name = reel_view_text(v, "call_group");
@@ -299,7 +308,8 @@ static int fill_checkpoints(struct report *r, struct reel_view *v)
 	}
 	/* I/O of the steps is what is no checkpoint's. */
 	for (i = 0; i < r->ranks; i++)
-		if (r->rank[i].process_id == process && r->rank[i].own_io_ns > 0)
+		if (r->rank[i].process_id == process &&
+		    r->rank[i].own_io_ns > 0)
 			r->rank[i].own_io_ns -= INT("later_ns");
 	return 0;
 }
@@ -392,6 +402,12 @@ static int fill_counters(struct report *r, struct reel_view *v)
 	int64_t read_ns = INT("read_ns"), write_ns = INT("write_ns"),
 		meta_ns = INT("meta_ns"), sum_ns, most_ns;
 
+	if (!strcmp(reel_view_text(v, "module"), "STDIO")) {
+		r->stdio[0].calls = INT("reads");
+		r->stdio[0].bytes = INT("read_bytes");
+		r->stdio[1].calls = INT("writes");
+		r->stdio[1].bytes = INT("write_bytes");
+	}
 	if (__builtin_add_overflow(read_ns, write_ns, &sum_ns) ||
 	    __builtin_add_overflow(sum_ns, meta_ns, &sum_ns))
 		return 0; /* no real log */
@@ -420,6 +436,7 @@ static const struct {
 	{"SELECT * FROM v_report_run", fill_run},
 	{"SELECT * FROM v_report_scope", fill_scope},
 	{"SELECT * FROM v_summary", fill_summary},
+	{"SELECT * FROM v_rank_io_time", fill_rank_io},
 	{"SELECT * FROM v_group", fill_group},
 	{"SELECT * FROM v_call", fill_call},
 	{"SELECT * FROM v_mapped", fill_mapped},
@@ -522,20 +539,37 @@ bool report_is_untimed(const struct report *r)
 	return r->calls > 0 && !r->spans && r->completeness.no_time >= r->calls;
 }
 
+static int64_t counted_sum_ns(const struct report *r)
+{
+	return r->counted.read_ns + r->counted.write_ns + r->counted.meta_ns;
+}
+
 bool report_is_counted(const struct report *r)
 {
-	return r->counters && !r->calls;
+	return r->counters && (!r->calls || counted_sum_ns(r) > 0);
 }
 
 int64_t report_counted_ns(const struct report *r)
 {
 	int64_t ranks =
 		r->ranks_declared > 0 ? r->ranks_declared : r->processes;
-	int64_t ns =
-		r->counted.read_ns + r->counted.write_ns + r->counted.meta_ns;
+	int64_t ns = counted_sum_ns(r);
 
 	return report_is_counted(r) && ranks > 0 && ns > 0 ? ns / ranks
 							   : REPORT_NONE;
+}
+
+int64_t report_io_ns(const struct report *r, int64_t *mean_ns)
+{
+	int64_t unranked_ns;
+
+	*mean_ns = REPORT_NONE;
+	if (r->rank_io.ranks < 2 || r->io_ns <= 0)
+		return r->io_ns;
+	unranked_ns =
+		r->io_ns > r->rank_io.sum_ns ? r->io_ns - r->rank_io.sum_ns : 0;
+	*mean_ns = r->rank_io.mean_ns + unranked_ns;
+	return r->rank_io.max_ns + unranked_ns;
 }
 
 bool report_run_is_job(const struct report *r)

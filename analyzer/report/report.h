@@ -100,6 +100,9 @@ struct report {
 		int64_t read_ns, write_ns, meta_ns;
 	} counted;
 	struct {
+		int64_t calls, bytes;
+	} stdio[2]; /* reads, writes of STDIO in the counters */
+	struct {
 		int64_t processes;
 		double busy_ns; /* union of the kernels, mean of processes */
 	} kernels;		/* of GPUs, in a profile */
@@ -109,6 +112,9 @@ struct report {
 	/* I/O of the job. */
 	int64_t messages, message_bytes;
 	int64_t io_ns; /* union over the job; REPORT_NONE */
+	struct {
+		int64_t ranks, mean_ns, max_ns, sum_ns;
+	} rank_io; /* v_rank_io_time */
 	struct report_group group[REEL_GROUPS], meta[REPORT_META_ADVICE + 1];
 	int64_t group_sum_ns;		    /* of all groups */
 	struct report_transfer transfer[2]; /* reads, writes */
@@ -164,10 +170,16 @@ void report_fini(struct report *r);
  * NULL: no rank has steps. Borrowed from @r. */
 const struct report_rank *report_slowest(const struct report *r);
 
-/* Does the run have counters of calls, and no calls? */
+/* Are the times in calls those of Darshan's counters? They cover more than the
+ * segments of DXT, the only calls that a log has. */
 bool report_is_counted(const struct report *r);
 /* Time in calls of r->counted, mean of the ranks; REPORT_NONE: not known. */
 int64_t report_counted_ns(const struct report *r);
+/* I/O time of the job: of several ranks that of the rank with the most, as the
+ * union over ranks that take turns is no rank's wait. The I/O of processes without
+ * a rank, as far as it is known, is added. @mean_ns: the mean of the ranks;
+ * REPORT_NONE: a single rank, or none. */
+int64_t report_io_ns(const struct report *r, int64_t *mean_ns);
 
 /* The time that shares "of the run" refer to: from the job's start to its end;
  * where that is not known, from the first to the last event. */

@@ -461,6 +461,27 @@ static void print_mpiio(const struct report *r)
 	}
 }
 
+/* DXT has segments of POSIX and MPI-IO only. */
+static void print_stdio_counters(const struct report *r)
+{
+	static const char *const op[2] = {"read", "write"};
+	struct reel_buf b = REEL_BUF_INIT;
+	char bytes[REEL_NUM], calls[REEL_NUM];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (r->stdio[i].bytes <= 0)
+			continue;
+		reel_buf_printf(
+			&b, NULL,
+			"STDIO %s %s in %s call%s, in the counters only", op[i],
+			reel_num_bytes(bytes, (double)r->stdio[i].bytes),
+			reel_num_count(calls, r->stdio[i].calls),
+			r->stdio[i].calls == 1 ? "" : "s");
+		put_sentence(&b);
+	}
+}
+
 static void print_messages(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -542,6 +563,7 @@ static void print_transfers(const struct report *r)
 	print_messages(r);
 	print_storage(r);
 	print_mpiio(r);
+	print_stdio_counters(r);
 }
 
 /* The command is not wrapped, so that it can be copied. */

@@ -86,7 +86,7 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 	reel_buf_puts(b, ")", NULL);
 }
 
-/* Darshan's counters without calls. */
+/* The times of Darshan's counters. */
 static void add_counted(struct reel_buf *b, const struct report *r)
 {
 	int64_t ns = report_counted_ns(r);
@@ -96,11 +96,13 @@ static void add_counted(struct reel_buf *b, const struct report *r)
 		reel_buf_printf(
 			b, NULL,
 			"Calls of %s take %s of %s: %s (Darshan's counters%s). "
-			"Steps, waits and single calls are not known",
+			"%s are not known",
 			r->counted.module, reel_num_time(time, (double)ns),
 			advice_run(run, r),
 			reel_columns_percent(part, advice_of_run(r, ns)),
-			r->ranks_declared > 1 ? ", mean of the ranks" : "");
+			r->ranks_declared > 1 ? ", mean of the ranks" : "",
+			r->calls ? "Steps and waits"
+				 : "Steps, waits and single calls");
 	else
 		reel_buf_puts(
 			b,
@@ -140,10 +142,11 @@ bool advice_time_unknown(const struct report *r)
 char *advice_verdict(const struct report *r, struct reel_error *err)
 {
 	const struct report_rank *k = report_slowest(r);
-	int64_t unknown, steps;
+	int64_t unknown, steps, mean_ns, io_ns = report_io_ns(r, &mean_ns);
 	bool known = !advice_unknown_steps(r, &unknown, &steps);
 	struct reel_buf b = REEL_BUF_INIT;
-	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN], num[REEL_NUM];
+	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN], num[REEL_NUM],
+		ranks[ADVICE_MOST_OF];
 	bool waits = k && k->wait_share >= advice_threshold.wait_share;
 
 	if (report_is_counted(r) && !k) {
@@ -175,10 +178,10 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 			add_but(&b, r);
 	} else if (r->io_ns > 0) {
 		reel_buf_printf(
-			&b, err, "I/O takes %s of %s: %s",
-			reel_num_time(time, (double)r->io_ns),
-			advice_run(run, r),
-			reel_columns_percent(part, advice_of_run(r, r->io_ns)));
+			&b, err, "I/O takes %s of %s%s: %s",
+			reel_num_time(time, (double)io_ns), advice_run(run, r),
+			advice_most_of(ranks, mean_ns),
+			reel_columns_percent(part, advice_of_run(r, io_ns)));
 	} else if (advice_time_unknown(r)) {
 		reel_buf_puts(&b,
 			      "How long the I/O takes is not known: no call "

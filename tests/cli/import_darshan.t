@@ -160,6 +160,14 @@ check 'a partial log is incomplete' 'grep -q ^incomplete out'
 import "$data/empty_log.darshan"
 "$IOREEL" report s.db >out
 check 'an empty log' 'grep -q "Nothing is known" out && ! grep -q NO-PROBLEM out'
+
+# The segments of eight ranks together take 105 s; those of a rank take 16.2 s in
+# the mean. DXT has no segment of STDIO.
+cosmic=$IOREEL_DATA/cosmictagger/cosmic_p8.darshan
+"$IOREEL" report $cosmic >out
+check 'with DXT: the time of the counters, not the union of all ranks' \
+	'grep -q "^Calls of POSIX take 16.5 s of the run.s 988 s: 1.7 %" out && ! grep -q BOUND out'
+check 'with DXT: what STDIO moved' 'grep -q "^  STDIO write 1.00 GB in 1,968 calls, in the counters only" out'
 check 'nonmpi_dxt: cut, and with flipped bytes' 'text damage "$data/nonmpi_dxt.darshan" 997'
 
 tar xzf "$data/dfanalyzer-four-logs-one-job.tar.gz"

@@ -244,7 +244,8 @@ static void steps(void)
 	k = rank_of(0.01, 0, 0);
 	r.rank = &k;
 	r.ranks = 1;
-	ok(has(&r, "NO-PROBLEM") && strstr(r.advice[0].text, "checked: waiting;") &&
+	ok(has(&r, "NO-PROBLEM") &&
+		   strstr(r.advice[0].text, "checked: waiting;") &&
 		   !strstr(r.advice[0].text, "opens"),
 	   "a profile: what it lacks was not checked");
 	k = rank_of(0.4, 0, 0);
@@ -362,6 +363,23 @@ static void run(void)
 	   "of the events' time where the job's is unknown: %s", verdict);
 	r.wall_ns = 5 * S;
 	ok(only(&r, "IO-BOUND", "20 %"), "and where events end after the job");
+
+	r = quiet();
+	r.io_ns = 8 * S;
+	r.rank_io.ranks = 8;
+	r.rank_io.mean_ns = S;
+	r.rank_io.max_ns = 3 * S / 2;
+	r.rank_io.sum_ns = 8 * S;
+	ok(only(&r, "NO-PROBLEM",
+		"I/O takes 1.50 s of the run's 10.0 s in the rank with the "
+		"most (mean 1.00 s): 15 %"),
+	   "ranks that take turns: %s", verdict);
+	r.io_ns = 9 * S;
+	ok(only(&r, "IO-BOUND", "I/O takes 2.50 s of"),
+	   "the I/O of processes without a rank is added");
+	r.rank_io.ranks = 1;
+	ok(only(&r, "IO-BOUND", "I/O takes 9.00 s of the run's 10.0 s: 90 %"),
+	   "a single rank: the I/O of the job");
 
 	r = quiet();
 	r.storage_wait.exposed_ns = 2 * S - 1;
