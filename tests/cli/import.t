@@ -123,6 +123,39 @@ check 'gzip is undone' 'import hand.out.gz && events >a && import hand.out && ev
 cp s.db first.db
 check 'the same file gives the same bytes' 'import hand.out && cmp s.db first.db'
 
+# With -t all calls of a second have one time; -T tells how long each took.
+cat >seconds.out <<'EOF'
+10:00:01 openat(AT_FDCWD, "/a", O_RDONLY) = 3 <0.000050>
+10:00:01 read(3, ""..., 1000) = 1000 <0.000500>
+10:00:01 close(3) = 0 <0.000005>
+10:00:01 openat(AT_FDCWD, "/b", O_RDONLY) = 3 <0.000010>
+10:00:01 read(3, ""..., 500) = 500 <0.000700>
+10:00:01 close(3) = 0 <0.000004>
+EOF
+import seconds.out
+is 'the calls of a second are in the order of their lines' \
+	"$(sql s.db "SELECT group_concat(call || ' ' || path || ' ' || (start_ns / 1000), ', ') FROM v_event")" \
+	'openat /a 0, read /a 50, close /a 550, openat /b 555, read /b 565, close /b 1265'
+
+# -X verbose has the words of a number behind it; -C ends with a table.
+cat >verbose.out <<'EOF'
+1795245634.000000 openat(-100 /* AT_FDCWD */, "/a", 577 /* O_WRONLY|O_CREAT|O_TRUNC */, 0644) = 3 <0.000003>
+1795245634.100000 openat(-100 /* AT_FDCWD */, "/b", 0 /* O_RDONLY */) = -1 ENOENT (No such file or directory) <0.000003>
+1795245634.200000 lseek(3, 5, 2 /* SEEK_END */) = 5 <0.000003>
+1795245634.300000 write(3, "abc", 3) = 3 <0.000003>
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 50.00    0.000000           0         2         1 openat
+ 50.00    0.000000           0         1           write
+------ ----------- ----------- --------- --------- ----------------
+100.00    0.000000           0         3         1 total
+EOF
+import verbose.out
+is '-X verbose and -C: each call, and nothing lost' \
+	"$(sql s.db "SELECT group_concat(call || ' ' || path || ' ' || coalesce(offset, '-') || ' ' || errno, ', ') FROM v_event"
+	sql s.db 'SELECT count(*) FROM loss')" "openat /a - 0, openat /b - 2, lseek /a 5 0, write /a 5 0
+0"
+
 # --- as RUN -----------------------------------------------------------------
 check 'report takes the file' '"$IOREEL" report hand.out >out && grep -q "^job" out && grep -q incomplete out'
 check 'so does sql' '[ "$("$IOREEL" sql hand.out "SELECT read_bytes FROM v_summary" | tail -n 1)" = 150 ]'

@@ -30,6 +30,7 @@
 /* The last unfinished call of a thread. */
 struct pending {
 	int64_t tid;
+	int64_t ended_ns; /* the thread's last call, by a clock of seconds */
 	const struct strace_call_info *info; /* NULL: there is none */
 	struct reel_buf args;
 	int64_t start_ns;
@@ -300,6 +301,32 @@ static int finish_call(struct importer *im, int thread,
 	return after_call(im, thread, info, line, &call, end_ns, err);
 }
 
+static bool has_whole_seconds(const struct importer *im)
+{
+	return im->sources.clock == STRACE_DAY_SECONDS ||
+	       im->sources.clock == STRACE_REAL_SECONDS;
+}
+
+/* With -t the calls of a second have one time: as a thread makes one call after
+ * the other, each begins no earlier than the one before it ended. */
+static int spread_second(struct importer *im, int64_t tid,
+			 struct strace_line *line, struct reel_error *err)
+{
+	struct pending *p;
+
+	if (!has_whole_seconds(im))
+		return 0;
+	p = pending_of(im, tid, err);
+	if (!p)
+		return -1;
+	if (line->ns < p->ended_ns)
+		line->ns = p->ended_ns;
+	p->ended_ns = line->what == STRACE_RESUMED ? p->start_ns : line->ns;
+	if (line->dur_ns > 0)
+		p->ended_ns += line->dur_ns;
+	return 0;
+}
+
 /* Keep the beginning of a call until its end comes. */
 static int keep_pending(struct importer *im, int64_t tid,
 			const struct strace_call_info *info,
@@ -370,7 +397,7 @@ static int handle_line(struct importer *im, struct strace_line *line,
 
 	if (thread < 0)
 		thread = new_thread(im, tid, line->ns, err);
-	if (thread < 0)
+	if (thread < 0 || spread_second(im, tid, line, err))
 		return -1;
 	if (line->what == STRACE_EXITED || line->what == STRACE_KILLED)
 		return end_thread(im, thread, line, err);
@@ -430,8 +457,6 @@ static void name_of(const char *command, char *out, size_t room)
 static int finish(struct importer *im, struct reel_writer *w,
 		  struct reel_error *err)
 {
-	bool whole_seconds = im->sources.clock == STRACE_DAY_SECONDS ||
-			     im->sources.clock == STRACE_REAL_SECONDS;
 	bool real = im->sources.clock == STRACE_REAL ||
 		    im->sources.clock == STRACE_REAL_SECONDS;
 	struct reel_writer_run run = {
@@ -441,7 +466,7 @@ static int finish(struct importer *im, struct reel_writer *w,
 			im->exit_status < 0 ? REEL_NO_OFFSET : im->exit_status,
 		.exit_signal = REEL_NO_OFFSET,
 		.ranks = 1,
-		.clock_error_ns = whole_seconds ? NS_PER_S : 1000,
+		.clock_error_ns = has_whole_seconds(im) ? NS_PER_S : 1000,
 		.job_json = "{\"imported_from\":\"strace\"}",
 	};
 	char name[256];
@@ -519,6 +544,9 @@ static bool strace_detect(const char *bytes, size_t n)
 
 		if (!newline && lines)
 			break; /* cut by the end of the piece */
+		if (strace_line_is_title(
+			    p, (size_t)((newline ? newline : end) - p)))
+			break;
 		strace_line_parse(&line, p,
 				  (size_t)((newline ? newline : end) - p));
 		lines += line.what != STRACE_IGNORED;

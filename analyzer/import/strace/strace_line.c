@@ -446,7 +446,22 @@ void strace_line_parse(struct strace_line *out, const char *line, size_t len)
 	out->what = parse_rest(t, out);
 }
 
+bool strace_line_is_title(const char *line, size_t len)
+{
+	return starts((struct strace_text){line, len}, "% time ");
+}
+
 /* --- values --------------------------------------------------------------- */
+
+/* The number of -X verbose, which has its words in a comment behind it. */
+static struct strace_text without_words(struct strace_text arg)
+{
+	const char *comment = memmem(arg.at, arg.len, " /*", 3);
+
+	if (comment)
+		arg.len = (size_t)(comment - arg.at);
+	return arg;
+}
 
 bool strace_number(struct strace_text arg, int64_t *value)
 {
@@ -454,6 +469,7 @@ bool strace_number(struct strace_text arg, int64_t *value)
 	uint64_t v = 0;
 	unsigned int base = 10;
 
+	arg = without_words(arg);
 	if (minus)
 		advance(&arg, 1);
 	if (starts(arg, "0x")) {
@@ -680,6 +696,7 @@ int64_t strace_flags(struct strace_text arg)
 {
 	int64_t flags = 0, value;
 
+	arg = without_words(arg);
 	while (arg.len) {
 		const char *bar = memchr(arg.at, '|', arg.len);
 		struct strace_text one = {arg.at, bar ? (size_t)(bar - arg.at)

@@ -54,6 +54,9 @@ struct strace_line {
 /* Parse @line, @len bytes without the newline. */
 void strace_line_parse(struct strace_line *out, const char *line, size_t len);
 
+/* Does the table of counts of strace -C begin with @line? It is the end of a trace. */
+bool strace_line_is_title(const char *line, size_t len);
+
 /*
  * @text: the args of the unfinished line and those of the resumed one, @line.
  * Fill the args, the result and errno of @line. False: they do not fit.

@@ -26,6 +26,7 @@ struct strace_source {
 	struct import_lines *lines;
 	struct reel_buf torn;	 /* a line that a message of strace tore */
 	struct strace_line line; /* the next one */
+	bool counts;		 /* inside the table of -C */
 	int64_t pid;		 /* of the name "out.PID"; -1: none */
 	int64_t first_ns;
 	int64_t last_ns, day_ns; /* of the clock, and the days that passed */
@@ -105,6 +106,22 @@ static int whole_line(struct strace_source *s, const char **line, size_t *len,
 	return rc;
 }
 
+/* Is the line part of the table that strace -C prints at its end? */
+static bool is_count(struct strace_source *s, const char *line, size_t len)
+{
+	static const char total[] = " total";
+	const size_t end = sizeof(total) - 1;
+
+	if (strace_line_is_title(line, len)) {
+		s->counts = true;
+		return true;
+	}
+	if (!s->counts)
+		return false;
+	s->counts = len < end || memcmp(line + len - end, total, end) != 0;
+	return true;
+}
+
 /* The next line with something in it. 1, 0 at the end, -1. */
 static int source_next(struct strace_sources *ss, struct strace_source *s,
 		       struct reel_error *err)
@@ -114,6 +131,8 @@ static int source_next(struct strace_sources *ss, struct strace_source *s,
 	int rc;
 
 	while ((rc = whole_line(s, &line, &len, err)) > 0) {
+		if (is_count(s, line, len))
+			continue;
 		strace_line_parse(&s->line, line, len);
 		if (!(++ss->lines % PROGRESS_LINES))
 			reel_progress_at(&ss->progress, ss->lines);
