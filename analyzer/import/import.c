@@ -121,6 +121,67 @@ static int add_folder(struct import_input *in, const char *dir,
 	return rc;
 }
 
+static int set_text(struct reel_buf *b, const char *text,
+		    struct reel_error *err)
+{
+	reel_buf_reset(b);
+	return reel_buf_puts(b, text, err);
+}
+
+/* The last subfolder of @dir by name. 1, 0: there is none; -1 with @err. */
+static int last_subfolder(struct reel_buf *out, const char *dir,
+			  struct reel_error *err)
+{
+	struct reel_buf path = REEL_BUF_INIT;
+	struct dirent *e;
+	struct stat st;
+	DIR *d = opendir(dir);
+	int rc = 0;
+
+	reel_buf_reset(out);
+	if (!d)
+		return 0;
+	while (rc >= 0 && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		reel_buf_reset(&path);
+		if (reel_buf_printf(&path, err, "%s/%s", dir, e->d_name))
+			rc = -1;
+		else if (!stat(reel_buf_text(&path), &st) &&
+			 S_ISDIR(st.st_mode) &&
+			 (!rc ||
+			  strcmp(reel_buf_text(&path), reel_buf_text(out)) > 0))
+			rc = set_text(out, reel_buf_text(&path), err) ? -1 : 1;
+	}
+	closedir(d);
+	reel_buf_fini(&path);
+	return rc;
+}
+
+/* A log folder of TensorBoard: the newest profile in it, as TensorFlow names them by
+ * their dates. */
+static int add_profile(struct import_input *in, const char *dir,
+		       struct reel_error *err)
+{
+	static const char *const places[] = {"plugins/profile",
+					     "train/plugins/profile"};
+	struct reel_buf path = REEL_BUF_INIT, newest = REEL_BUF_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !rc; i++) {
+		reel_buf_reset(&path);
+		if (reel_buf_printf(&path, err, "%s/%s", dir, places[i]))
+			rc = -1;
+		else
+			rc = last_subfolder(&newest, reel_buf_text(&path), err);
+	}
+	if (rc > 0)
+		rc = add_folder(in, reel_buf_text(&newest), err);
+	reel_buf_fini(&path);
+	reel_buf_fini(&newest);
+	return rc;
+}
+
 static int add_input(struct import_input *in, const char *path,
 		     struct reel_error *err)
 {
@@ -134,12 +195,15 @@ static int add_input(struct import_input *in, const char *path,
 				 "'%s' is neither a file nor a folder", path);
 	if (S_ISREG(st.st_mode))
 		return add_path(in, path, err);
-	if (add_folder(in, path, err))
+	if (add_profile(in, path, err) ||
+	    (in->paths == before && add_folder(in, path, err)))
 		return -1;
 	return in->paths > before
 		       ? 0
 		       : reel_fail(err, REEL_E_FORMAT,
-				   "'%s' is a folder without files", path);
+				   "'%s' is a folder without files (subfolders "
+				   "are not searched)",
+				   path);
 }
 
 /* --- formats -------------------------------------------------------------- */

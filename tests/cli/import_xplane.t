@@ -25,6 +25,13 @@ is 'the computation of the steps' "$(rows 'SELECT number, fetch_ns, compute_ns F
 	'7 40000 25000;8  ;'
 is 'absolute time, host' "$(rows 'SELECT start_real_ns, h.name FROM run, host h')" '1719853884000011000 node7;'
 
+mkdir -p logs/train/plugins/profile/2026_01_02_03_04_05 logs/train/plugins/profile/2025_12_31_00_00_00
+cp numbered.xplane.pb logs/train/plugins/profile/2026_01_02_03_04_05/node7.xplane.pb
+cp derived.xplane.pb logs/train/plugins/profile/2025_12_31_00_00_00/node7.xplane.pb
+echo >logs/events.out.tfevents
+check 'the newest profile of a log folder' 'import logs && [ "$(rows "SELECT number FROM v_step")" = "7;8;" ]'
+check 'which is a RUN too' '"$IOREEL" report logs | grep -q "profile/2026_01_02_03_04_05/node7.xplane.pb (xplane)"'
+
 import derived.xplane.pb
 is 'without numbers a step lasts from fetch to fetch; the end of the data is neither' \
 	"$(rows 'SELECT name, detail, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC')" \

@@ -49,14 +49,19 @@ bool recorder_log_detect(const char *bytes, size_t n)
 	return names && names - bytes >= 32 && names - bytes <= 1024;
 }
 
-static int read_version(struct recorder_log *log, struct reel_error *err)
+/* @mt: the file that was named. */
+static int read_version(struct recorder_log *log, const char *mt,
+			struct reel_error *err)
 {
 	struct recorder_file f = {0};
+	struct reel_error why = {0};
 	char text[32] = "";
-	int rc = recorder_file_read(&f, log->dir, "VERSION", err);
+	int rc = recorder_file_read(&f, log->dir, "VERSION", &why);
 
 	if (rc)
-		return -1;
+		return reel_fail(err, why.code,
+				 "'%s' is no file of a folder of Recorder: %s",
+				 mt, why.text);
 	snprintf(text, sizeof(text), "%.*s", (int)(f.bytes < 31 ? f.bytes : 31),
 		 (const char *)f.data);
 	if (sscanf(text, "%d.%d", &log->major, &log->minor) != 2 ||
@@ -211,7 +216,7 @@ int recorder_log_open(struct recorder_log **out, const char *mt,
 		reel_fail(err, REEL_E_MEMORY, "out of memory");
 		goto fail;
 	}
-	if (read_version(log, err) || read_metadata(log, err))
+	if (read_version(log, mt, err) || read_metadata(log, err))
 		goto fail;
 	if (log->merged &&
 	    (read_signatures(log, log->one_ts ? "recorder.cst" : "0.cst",
