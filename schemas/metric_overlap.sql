@@ -163,7 +163,8 @@ CREATE VIEW v_overlap (rank, process_id, compute_source, steps, steady_steps,
 	computing_share, stall_share, workers, worker_busy_share,
 	worker_io_share, headroom, unknown_steps, own_io_ns, loop_ns,
 	wait_share) AS
-SELECT rank, process_id, compute_source, steps, steady_steps, io_ns, hidden_ns,
+SELECT rank, process_id, compute_source, steps, steady_steps,
+	iif((SELECT by_events FROM v_measured), io_ns, NULL), hidden_ns,
 	CASE WHEN hidden_ns IS NOT NULL
 		THEN io_ns - unknown_io_ns - hidden_ns END,
 	CAST(hidden_ns AS REAL) / nullif(io_ns - unknown_io_ns, 0),

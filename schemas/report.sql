@@ -165,7 +165,7 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	t.loop_ns, t.loop_wait_ns, t.loop_own_io_ns, t.steady_known_ns,
 	t.steady_fetch_ns, t.steady_compute_ns, t.steady_own_io_ns,
 	t.median_step_ns, t.median_fetch_ns, t.median_compute_ns,
-	t.median_own_io_ns, t.median_other_ns, iif(m.by_events, o.io_ns, NULL), o.hidden_ns,
+	t.median_own_io_ns, t.median_other_ns, o.io_ns, o.hidden_ns,
 	o.exposed_ns, o.fetch_ns, coalesce(w.max_workers, o.workers),
 	coalesce(w.min_workers, w.max_workers, o.workers),
 	coalesce(w.worker_restarts, 0), o.hidden_share, o.computing_share,
@@ -173,7 +173,6 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	o.headroom
 FROM v_overlap o
 JOIN rank_time t USING (process_id)
-CROSS JOIN v_measured m
 LEFT JOIN v_loader_workers w USING (process_id)
 LEFT JOIN v_world v USING (process_id)
 LEFT JOIN process p USING (process_id)

@@ -270,13 +270,14 @@ bool advice_checkpoint(const struct report *r, struct advice *a)
 	if (!r->checkpoints || share < advice_threshold.checkpoint_share)
 		return false;
 	advice_append(a->text,
-		      "%s %s %s of %s (%s each), while nothing else advances.",
+		      "%s %s %s of %s (%s%s), while nothing else advances.",
 		      reel_num_count(num, r->checkpoints),
 		      advice_number(r->checkpoints, "checkpoint takes",
 				    "checkpoints take"),
 		      reel_columns_percent(part, share), advice_run(run, r),
 		      reel_num_time(each, (double)(r->checkpoint_ns /
-						   r->checkpoints)));
+						   r->checkpoints)),
+		      r->checkpoints > 1 ? " each" : "");
 	advice_fact(a, "checkpoints", "", (double)r->checkpoints);
 	advice_fact(a, "checkpoint_share", "share", share);
 	advice_append(a->try_this,

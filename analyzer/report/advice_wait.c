@@ -279,7 +279,10 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 	advice_fact(a, "steps", "", (double)steps);
 	advice_append(
 		a->try_this, "%s",
-		r->uses.tensorflow
+		r->sources
+			? "a profile of the loop that takes batches from its "
+			  "loader (a DataLoader, tf.data), or ioreel record."
+		: r->uses.tensorflow
 			? "ioreel record --profile-steps A-B: the profile "
 			  "beside the trace shows the fetches inside the "
 			  "graph in steps A to B."
