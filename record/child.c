@@ -98,8 +98,7 @@ static int exec_result(int fd)
 	return n == sizeof(why) ? why : 0;
 }
 
-/* Signals of the set @name in /proc/PID/status; all if unknown. */
-static uint64_t signal_set(const char *status, const char *name)
+uint64_t record_signal_set(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
 
@@ -117,7 +116,8 @@ static bool has_handler(pid_t pid, int sig)
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	reel_buf_read_file(&b, path, 65536, NULL);
 	status = reel_buf_text(&b);
-	set = signal_set(status, "\nSigCgt:") | signal_set(status, "\nSigBlk:");
+	set = record_signal_set(status, "\nSigCgt:") |
+	      record_signal_set(status, "\nSigBlk:");
 	reel_buf_fini(&b);
 	return set >> (sig - 1) & 1;
 }

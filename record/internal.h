@@ -121,6 +121,10 @@ void record_env_free(char **env);
 /* True if a launcher of ranks started us; it may start other programs too. */
 bool record_is_launched(void);
 
+/* child.c: the signals of the set @name, as "\nSigBlk:", in the text of
+ * /proc/PID/status; all if unknown. */
+uint64_t record_signal_set(const char *status, const char *name);
+
 /* --- signal_sentinel.c: was a signal sent to our whole process group? ----- */
 
 struct signal_sentinel {

@@ -26,12 +26,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
+
 #include "record/internal.h"
 
 #define NAME "job-signals"
 /* A batch system may signal its processes one by one. */
 #define WAIT_NS 40000000ll
 #define STALE_NS 500000000ll
+/* On a busy machine the sentinel may not run for long. */
+#define BEHIND_NS 2000000000ll
+#define LOOK_MS 5
 
 struct seen_signal {
 	int signal;
@@ -147,6 +152,28 @@ void signal_sentinel_check(struct signal_sentinel *w)
 	signal_sentinel_start(w);
 }
 
+/* Does a signal wait for the sentinel, or is it awake, and may write one? */
+static bool is_behind(pid_t pid)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	const char *status, *state;
+	char path[64];
+	bool is;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (reel_buf_read_file(&b, path, 65536, NULL)) {
+		reel_buf_fini(&b);
+		return false;
+	}
+	status = reel_buf_text(&b);
+	state = strstr(status, "\nState:\t");
+	is = (state && (state[8] == 'R' || state[8] == 'D')) ||
+	     record_signal_set(status, "\nSigPnd:") ||
+	     record_signal_set(status, "\nShdPnd:");
+	reel_buf_fini(&b);
+	return is;
+}
+
 bool signal_sentinel_saw(struct signal_sentinel *w, int sig)
 {
 	int64_t until = record_clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
@@ -155,6 +182,7 @@ bool signal_sentinel_saw(struct signal_sentinel *w, int sig)
 		struct pollfd p = {.fd = w->fd, .events = POLLIN};
 		int64_t now = record_clock_ns(CLOCK_MONOTONIC);
 		struct seen_signal s;
+		int wait_ms;
 
 		if (w->seen_ns[sig] && now - w->seen_ns[sig] < STALE_NS) {
 			w->told_ns[sig] = w->seen_ns[sig];
@@ -164,9 +192,13 @@ bool signal_sentinel_saw(struct signal_sentinel *w, int sig)
 		/* timeout(1) signals its child, then the group: one event */
 		if (w->told_ns[sig] && now - w->told_ns[sig] < 2 * WAIT_NS)
 			return true;
-		if (now > until ||
-		    poll(&p, 1, (int)((until - now) / 1000000)) <= 0)
+		if (now > until &&
+		    (now > until + BEHIND_NS || !is_behind(w->pid)))
 			return false;
+		wait_ms = now < until ? (int)((until - now) / 1000000) + 1
+				      : LOOK_MS;
+		if (poll(&p, 1, wait_ms) <= 0)
+			continue;
 		if (read(w->fd, &s, sizeof(s)) != (ssize_t)sizeof(s))
 			return false; /* killed; see signal_sentinel_check() */
 		if (s.signal > 0 && s.signal < _NSIG)
