@@ -356,6 +356,16 @@ static const struct {
 #define RULES (sizeof(rules) / sizeof(rules[0]))
 _Static_assert(RULES < ADVICE_MOST, "raise ADVICE_MOST");
 
+/* An import as that of DXT, which has reads and writes, but no opens. */
+static bool has_transfers_only(const struct report *r)
+{
+	for (int g = 0; g < REEL_GROUPS; g++)
+		if (g != REEL_GROUP_READ && g != REEL_GROUP_WRITE &&
+		    r->group[g].calls > 0)
+			return false;
+	return r->sources && r->calls;
+}
+
 static void no_problem(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
@@ -385,12 +395,12 @@ static void no_problem(const struct report *r, struct advice *a)
 			      "nothing could be checked.");
 		return;
 	}
-	if (r->counters && r->calls)
+	if (has_transfers_only(r))
 		advice_append(
 			a->text,
-			"checked: small and random reads, small writes among "
-			"the segments of DXT; opens, metadata, syncs and waits "
-			"are not in them");
+			"checked: small and random reads, small writes; opens, "
+			"metadata, syncs and waits are not in the imported "
+			"files");
 	else if (!r->calls)
 		advice_append(a->text, r->sources ? "checked: waiting; the "
 						    "imported files have no "
