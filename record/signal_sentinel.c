@@ -152,7 +152,8 @@ void signal_sentinel_check(struct signal_sentinel *w)
 	signal_sentinel_start(w);
 }
 
-/* Does a signal wait for the sentinel, or is it awake, and may write one? */
+/* Does a signal wait for the sentinel, or has it one that it may write? It
+ * sleeps only where it waits for signals. */
 static bool is_behind(pid_t pid)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -167,7 +168,7 @@ static bool is_behind(pid_t pid)
 	}
 	status = reel_buf_text(&b);
 	state = strstr(status, "\nState:\t");
-	is = (state && (state[8] == 'R' || state[8] == 'D')) ||
+	is = (state && strchr("RDTt", state[8])) ||
 	     record_signal_set(status, "\nSigPnd:") ||
 	     record_signal_set(status, "\nShdPnd:");
 	reel_buf_fini(&b);

@@ -171,7 +171,8 @@ is 'SIGTERM to the group reaches the job once' \
 # On a busy machine the sentinel of the group may not run for long.
 sentinel() {
 	for s in $(grep -lE "^PPid:[[:space:]]$P\$" /proc/[0-9]*/status 2>/dev/null); do
-		grep -q '^Name:.job-signals' "$s" && s=${s#/proc/} && echo "${s%/status}"
+		s=${s%/status}
+		grep -q '^job-signals' "$s/cmdline" && echo "${s#/proc/}"
 	done
 }
 is 'also where the sentinel runs late' \
