@@ -219,22 +219,21 @@ static void remove_member(struct collective *g, const struct reel_event *ev,
 }
 
 int collectives_event(struct collectives *c, const struct reel_event *ev,
-		      const struct call_ref *call, struct reel_error *err)
+		      const struct call_ref *arrive,
+		      const struct call_ref *leave, struct reel_error *err)
 {
 	int64_t members = ev->pos / 2;
 	unsigned int phase = collective_phase(ev);
-	struct call_ref left = *call;
 	struct collective *g;
 	int rc = 0;
 
 	if (members < 2 || members > MEMBERS_MOST)
 		return 0;
 	g = collective_of(c, ev, err);
-	if (!g || (phase & COLLECTIVE_ARRIVE && add_member(g, ev, call, err)))
+	if (!g || (phase & COLLECTIVE_ARRIVE && add_member(g, ev, arrive, err)))
 		return -1;
-	left.index += phase == (COLLECTIVE_ARRIVE | COLLECTIVE_LEAVE);
 	if (phase & COLLECTIVE_LEAVE)
-		remove_member(g, ev, &left);
+		remove_member(g, ev, leave);
 	if (ev->arg != g->comm || ev->arg2 != g->number ||
 	    (phase & COLLECTIVE_ARRIVE && ev->call != g->call))
 		g->broken = true;

@@ -180,13 +180,11 @@ int collectives_new(struct collectives **out, struct deps *deps,
 		    struct annotations *annotations, struct reel_error *err);
 void collectives_free(struct collectives *c);
 
-/*
- * @ev has a collective_phase(). With both phases, @call is the arrival and the
- * next call of its stream the leaving; else @call is the one phase. 0, or -1
- * with @err.
- */
+/* @ev has a collective_phase(); @arrive and @leave are its phases, where it has
+ * them. 0, or -1 with @err. */
 int collectives_event(struct collectives *c, const struct reel_event *ev,
-		      const struct call_ref *call, struct reel_error *err);
+		      const struct call_ref *arrive,
+		      const struct call_ref *leave, struct reel_error *err);
 
 /* The number of collectives with all their members in the trace. */
 uint64_t collectives_complete(const struct collectives *c);

@@ -66,8 +66,8 @@ static int number_call(struct compiler *c, const struct reel_event *ev,
 		return 0;
 	}
 	note_copy(copy, ev);
-	call->index = (*calls)++;
-	return call->index < UINT32_MAX
+	call->index = enclosing_number(&c->enclosing, call->stream, ev, calls);
+	return *calls < UINT32_MAX
 		       ? 0
 		       : reel_fail(
 				 c->err, REEL_E_LIMIT,
@@ -130,24 +130,33 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 	return 0;
 }
 
-/* Each phase of a collective has a number of its own in the stream. */
+/* Each phase of a collective has a number of its own in the stream: the
+ * arrival before the calls inside it, the leaving behind them. */
 static int survey_collective(struct compiler *c, const struct reel_event *ev,
 			     uint32_t stream)
 {
+	uint32_t *calls = &c->calls[stream];
 	unsigned int phase = collective_phase(ev);
-	unsigned int records =
-		phase == (COLLECTIVE_ARRIVE | COLLECTIVE_LEAVE) ? 2 : 1;
-	struct call_ref call = {.stream = stream,
-				.index = c->calls[stream],
-				.end_ns = ev->start_ns + ev->dur_ns};
+	struct call_ref arrive = {.stream = stream,
+				  .end_ns = ev->start_ns + ev->dur_ns};
+	struct call_ref leave = arrive;
 
-	if (call.index >= UINT32_MAX - 2)
+	if (phase & COLLECTIVE_ARRIVE) {
+		arrive.index =
+			enclosing_number(&c->enclosing, stream, ev, calls);
+		c->phases++;
+	}
+	if (phase & COLLECTIVE_LEAVE) {
+		enclosing_number_until(&c->enclosing, stream, leave.end_ns,
+				       calls);
+		leave.index = (*calls)++;
+		c->phases++;
+	}
+	if (*calls >= UINT32_MAX - 2)
 		return reel_fail(c->err, REEL_E_LIMIT,
 				 "cannot replay: a thread has too many calls");
-	c->calls[stream] += records;
-	c->idle_ns[stream] = call.end_ns;
-	c->phases += records;
-	return collectives_event(c->collectives, ev, &call, c->err);
+	c->idle_ns[stream] = leave.end_ns;
+	return collectives_event(c->collectives, ev, &arrive, &leave, c->err);
 }
 
 static int survey_event(struct compiler *c, struct reel_event *ev)
@@ -378,7 +387,8 @@ static int init_compiler(struct compiler *c)
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =
 			c->job->process[c->job->stream[i].process].start_ns;
-	return inodes_init(&c->inodes, c->job, c->err) ||
+	return enclosing_read(&c->enclosing, c->job, c->st, c->err) ||
+			       inodes_init(&c->inodes, c->job, c->err) ||
 			       listings_new(&c->listings, c->job,
 					    &c->annotations, c->err) ||
 			       fsstate_new(&c->fsstate, c->job, c->listings,
@@ -424,6 +434,8 @@ out:
 	collectives_free(c.collectives);
 	deps_free(c.deps);
 	fsstate_free(c.fsstate);
+	enclosing_fini(&c.enclosing);
+	free(c.leaving);
 	inodes_fini(&c.inodes);
 	pending_changes_fini(&c.pending);
 	residency_fini(&c.residency);

@@ -17,6 +17,7 @@
 #include "replay/model/annotations.h"
 #include "replay/model/classify.h"
 #include "replay/model/plan.h"
+#include "replay/plan/enclosing.h"
 
 struct job;
 struct reel_error;
@@ -56,6 +57,12 @@ struct lifecycle {
 	uint32_t n, room;
 };
 
+/* A collective whose arrival is written: calls of its thread may come before
+ * the thread leaves it. */
+struct leaving {
+	int64_t start_ns, end_ns;
+};
+
 struct compiler {
 	struct reel_store *st;
 	struct reel_error *err;
@@ -71,6 +78,7 @@ struct compiler {
 	struct collectives *collectives;
 	struct fd_objects *fd_objects;
 	struct forks forks;
+	struct enclosing enclosing;
 	struct lifecycle lifecycle;
 	struct plan_writer *out;
 	struct reel_progress progress;
@@ -89,11 +97,8 @@ struct compiler {
 	/* Asynchronous operations: sum of times, and union per thread. */
 	int64_t async_sum_ns, async_union_ns, async_end_ns;
 	struct held held;
-	struct {
-		int64_t start_ns, end_ns;
-		bool any;
-		unsigned int phase; /* COLLECTIVE_ARRIVE, COLLECTIVE_LEAVE */
-	} collective; /* in progress: calls of its thread may be inside */
+	struct leaving *leaving; /* the next one first */
+	uint32_t leavings, leaving_room;
 };
 
 static inline void note_copy(struct last_copy *c, const struct reel_event *ev)

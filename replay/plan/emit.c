@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/store/store.h"
 
 #include "replay/fsstate/fd_objects.h"
@@ -390,57 +391,67 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 	return 0;
 }
 
-/* Write the phases of the collective; the calls inside it come before. */
-static int write_collective(struct compiler *c, uint32_t stream, uint32_t *call)
+/* Write the arrival at a collective, or the leaving. */
+static int write_phase(struct compiler *c, uint32_t stream, uint32_t *call,
+		       int64_t start_ns, unsigned int phase)
 {
-	int64_t start_ns = c->collective.start_ns, waited_ns = 0, unused;
+	struct plan_record r = {.offset = PLAN_NO_OFFSET,
+				.size = PLAN_NO_SIZE,
+				.fd = -1,
+				.op = PLAN_OP_COLLECTIVE,
+				.flags = PLAN_F_MORE};
+	struct plan_more m = no_more;
+	int64_t waited_ns = 0, unused;
 
-	c->collective.any = false;
-	for (unsigned int phase = COLLECTIVE_ARRIVE; phase <= COLLECTIVE_LEAVE;
-	     phase *= 2) {
-		struct plan_record r = {.offset = PLAN_NO_OFFSET,
-					.size = PLAN_NO_SIZE,
-					.fd = -1,
-					.op = PLAN_OP_COLLECTIVE,
-					.flags = PLAN_F_MORE};
-		struct plan_more m = no_more;
-
-		if (!(c->collective.phase & phase))
-			continue;
-		if (apply_annotations(c, stream, (*call)++, 0, &r, &m,
-				      &waited_ns, &unused))
-			return -1;
-		set_time(c, &r, &m, start_ns,
-			 phase == COLLECTIVE_LEAVE ? waited_ns : 0);
-		if (plan_writer_record(c->out, &r, &m, c->err))
-			return -1;
-	}
-	return 0;
+	if (apply_annotations(c, stream, (*call)++, 0, &r, &m, &waited_ns,
+			      &unused))
+		return -1;
+	set_time(c, &r, &m, start_ns,
+		 phase == COLLECTIVE_LEAVE ? waited_ns : 0);
+	return plan_writer_record(c->out, &r, &m, c->err);
 }
 
 /* Write all that comes before a record at @start_ns. */
 static int write_before(struct compiler *c, uint32_t stream, uint32_t *call,
 			int64_t start_ns)
 {
+	uint32_t done = 0;
+
 	if (write_held(c))
 		return -1;
-	if (c->collective.any && c->collective.end_ns <= start_ns &&
-	    (write_lifecycle(c, stream, c->collective.start_ns) ||
-	     write_collective(c, stream, call)))
-		return -1;
+	for (; done < c->leavings && c->leaving[done].end_ns <= start_ns;
+	     done++)
+		if (write_phase(c, stream, call, c->leaving[done].start_ns,
+				COLLECTIVE_LEAVE))
+			return -1;
+	c->leavings -= done;
+	if (done)
+		memmove(c->leaving, c->leaving + done,
+			c->leavings * sizeof(*c->leaving));
 	return write_lifecycle(c, stream, start_ns);
 }
 
-static int hold_collective(struct compiler *c, const struct reel_event *ev,
-			   uint32_t stream, uint32_t *call)
+static int write_collective(struct compiler *c, const struct reel_event *ev,
+			    uint32_t stream, uint32_t *call)
 {
+	struct leaving leave = {ev->start_ns, ev->start_ns + ev->dur_ns};
+	unsigned int phase = collective_phase(ev);
+	uint32_t i;
+
 	if (write_before(c, stream, call, ev->start_ns) ||
-	    (c->collective.any && write_collective(c, stream, call)))
+	    (phase & COLLECTIVE_ARRIVE &&
+	     write_phase(c, stream, call, ev->start_ns, COLLECTIVE_ARRIVE)))
 		return -1;
-	c->collective.phase = collective_phase(ev);
-	c->collective.start_ns = ev->start_ns;
-	c->collective.end_ns = ev->start_ns + ev->dur_ns;
-	c->collective.any = true;
+	if (!(phase & COLLECTIVE_LEAVE))
+		return 0;
+	i = c->leavings;
+	if (reel_array_reach(&c->leaving, &c->leaving_room, i,
+			     sizeof(*c->leaving), c->err))
+		return -1;
+	for (; i && c->leaving[i - 1].end_ns > leave.end_ns; i--)
+		c->leaving[i] = c->leaving[i - 1];
+	c->leaving[i] = leave;
+	c->leavings++;
 	return 0;
 }
 
@@ -449,7 +460,7 @@ static int stream_event(struct compiler *c, const struct reel_event *ev,
 			uint32_t stream, uint32_t *call)
 {
 	if (collective_phase(ev))
-		return hold_collective(c, ev, stream, call);
+		return write_collective(c, ev, stream, call);
 	if (!is_replayable(ev))
 		return 0;
 	if (is_target_of(&c->held.copy, ev)) {
@@ -471,7 +482,8 @@ int compile_stream(struct compiler *c, uint32_t stream)
 	uint32_t call = 0;
 	int more, rc = -1;
 
-	c->held.any = c->held.copy.any = c->collective.any = false;
+	c->held.any = c->held.copy.any = false;
+	c->leavings = 0;
 	c->at_ns = jp->start_ns;
 	c->async_end_ns = INT64_MIN;
 	if (js->start_ns > jp->start_ns)

@@ -6,6 +6,7 @@
 #include "replay/deps/deps.h"
 
 #include "replay/fsstate/inodes.h"
+#include "replay/model/classify.h"
 #include "tests/lib/replay_job.h"
 #include "tests/lib/tap.h"
 
@@ -129,14 +130,16 @@ static uint32_t join(uint32_t rank, uint16_t id, bool root, int64_t start_ns,
 		     int64_t end_ns)
 {
 	struct reel_event ev = timed(event_of(id), start_ns, end_ns);
-	struct call_ref call = next_call(rank, &ev);
+	struct call_ref call = next_call(rank, &ev), leave = call;
 
 	job_calls[rank]++; /* arrival and leaving */
 	ev.arg = 7;
 	ev.arg2 = 0;
 	ev.pos = 2 * 3 + root;
 	ev.process = rank + 1;
-	if (collectives_event(collectives, &ev, &call, &err))
+	leave.index +=
+		collective_phase(&ev) == (COLLECTIVE_ARRIVE | COLLECTIVE_LEAVE);
+	if (collectives_event(collectives, &ev, &call, &leave, &err))
 		abort();
 	return call.index;
 }
