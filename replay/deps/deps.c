@@ -106,6 +106,7 @@ int deps_add_late(struct deps *d, const struct call_ref *before,
 int deps_add(struct deps *d, const struct call_ref *before,
 	     const struct call_ref *after, struct reel_error *err)
 {
+	struct waited *w;
 	uint32_t i;
 
 	if (before->stream == JOB_NONE || before->stream == after->stream)
@@ -115,9 +116,12 @@ int deps_add(struct deps *d, const struct call_ref *before,
 	if (i == REEL_NO_INDEX || reel_array_reach(&d->waited, &d->waited_room,
 						   i, sizeof(*d->waited), err))
 		return -1;
-	if (d->waited[i] >= before->index + 1)
+	/* An asynchronous operation may come behind later calls of its thread. */
+	w = &d->waited[i];
+	if (w->calls > before->index && w->by <= after->index)
 		return 0;
-	d->waited[i] = before->index + 1;
+	if (w->calls <= before->index)
+		*w = (struct waited){before->index + 1, after->index};
 	return deps_add_late(d, before, after, err);
 }
 

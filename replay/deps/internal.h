@@ -88,6 +88,12 @@ struct path_tree {
 	struct path_tree_node *node; /* by file id */
 };
 
+/* The wait of a stream for the most calls of another. */
+struct waited {
+	uint32_t calls;
+	uint32_t by; /* the waiting call: it covers itself and later ones */
+};
+
 struct deps {
 	const struct job *job;
 	struct annotations *annotations;
@@ -98,7 +104,7 @@ struct deps {
 	uint32_t inode_room;
 	struct path_tree tree;
 	struct reel_intmap pairs; /* waiting stream, awaited stream -> waited */
-	uint32_t *waited;	  /* calls of it that are waited for already */
+	struct waited *waited;
 	uint32_t waited_room;
 	struct reel_intmap numbers; /* process, fd -> number */
 	struct fd_number *number;

@@ -16,6 +16,7 @@ struct enclosing_call {
 	int64_t start_ns, end_ns;
 	uint32_t index;
 	uint16_t call;
+	bool met; /* its event; an equal one is another call */
 };
 
 static int add(struct enclosing *e, const struct enclosing_call *a,
@@ -145,7 +146,8 @@ static uint32_t find(const struct enclosing *e, uint32_t stream,
 			hi = mid;
 	}
 	for (; lo < end && e->at[lo].start_ns == ev->start_ns; lo++)
-		if (e->at[lo].end_ns == ev->start_ns + ev->dur_ns &&
+		if (!e->at[lo].met &&
+		    e->at[lo].end_ns == ev->start_ns + ev->dur_ns &&
 		    e->at[lo].call == ev->call)
 			return lo;
 	return end;
@@ -168,6 +170,7 @@ uint32_t enclosing_number(struct enclosing *e, uint32_t stream,
 	enclosing_number_until(e, stream, ev->start_ns, calls);
 	if (own == e->first[stream + 1])
 		return (*calls)++;
+	e->at[own].met = true;
 	while (e->next[stream] <= own)
 		e->at[e->next[stream]++].index = (*calls)++;
 	return e->at[own].index;

@@ -677,6 +677,24 @@ static void test_forks(void)
 	job_end();
 }
 
+/* An asynchronous operation ends after calls that its thread began later. */
+static void test_late_calls(void)
+{
+	const struct call_ref before = {.stream = 0, .index = 3};
+	const struct call_ref earlier = {.stream = 0, .index = 2};
+	struct call_ref after = {.stream = 1, .index = 8};
+
+	begin();
+	is(deps_add(deps, &before, &after, &err), 1, "a wait");
+	after.index = 9;
+	is(deps_add(deps, &earlier, &after, &err), 0, "covers later calls");
+	after.index = 5;
+	is(deps_add(deps, &earlier, &after, &err), 1, "but not earlier ones");
+	after.index = 6;
+	is(deps_add(deps, &before, &after, &err), 1, "nor those between");
+	end();
+}
+
 int main(void)
 {
 	test_descriptors();
@@ -693,5 +711,6 @@ int main(void)
 	test_append_order();
 	test_append_positions();
 	test_forks();
+	test_late_calls();
 	return done();
 }
