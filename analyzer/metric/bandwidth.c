@@ -47,7 +47,7 @@ static int write_rate(struct reel_insert *out, const char *op,
 
 	reel_insert_text(out, op);
 	reel_insert_int(out, (int64_t)h->n);
-	reel_insert_stat(out, h->n ? (double)h->min : -1);
+	reel_insert_stat(out, h->n ? (double)reel_histogram_min(h) : -1);
 	reel_insert_stat(out, h->n ? (double)h->max : -1);
 	reel_insert_stat(out, reel_histogram_mean(h));
 	for (i = 0; i < sizeof(percent) / sizeof(percent[0]); i++)

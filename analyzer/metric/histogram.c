@@ -14,14 +14,11 @@ void reel_histogram_merge(struct reel_histogram *into,
 {
 	uint32_t i;
 
-	if (!from->n)
-		return;
-	if (!into->n || from->min < into->min)
-		into->min = from->min;
-	if (!into->n || from->max > into->max)
+	if (from->below_max > into->below_max)
+		into->below_max = from->below_max;
+	if (from->max > into->max)
 		into->max = from->max;
 	into->n += from->n;
-	into->sum += from->sum;
 	for (i = 0; i < REEL_HISTOGRAM_BUCKETS; i++) {
 		into->bucket[i].n += from->bucket[i].n;
 		into->bucket[i].above += from->bucket[i].above;
@@ -38,7 +35,7 @@ double reel_histogram_percentile(const struct reel_histogram *h,
 	if (!h->n)
 		return -1;
 	if (rank <= 1)
-		return (double)h->min;
+		return (double)reel_histogram_min(h);
 	if (rank >= h->n)
 		return (double)h->max;
 	for (i = 0; i < REEL_HISTOGRAM_BUCKETS; i++) {
@@ -50,10 +47,21 @@ double reel_histogram_percentile(const struct reel_histogram *h,
 		return (double)h->max;
 	v = (double)reel_bucket_low(i) +
 	    (double)h->bucket[i].above / (double)h->bucket[i].n;
-	return fmin(fmax(v, (double)h->min), (double)h->max);
+	return fmin(fmax(v, (double)reel_histogram_min(h)), (double)h->max);
+}
+
+double reel_histogram_sum(const struct reel_histogram *h)
+{
+	unsigned __int128 sum = 0;
+
+	for (uint32_t i = 0; i < REEL_HISTOGRAM_BUCKETS; i++)
+		sum += (unsigned __int128)h->bucket[i].n *
+			       (uint64_t)reel_bucket_low(i) +
+		       h->bucket[i].above;
+	return (double)sum;
 }
 
 double reel_histogram_mean(const struct reel_histogram *h)
 {
-	return h->n ? (double)h->sum / (double)h->n : -1;
+	return h->n ? reel_histogram_sum(h) / (double)h->n : -1;
 }

@@ -24,20 +24,25 @@ struct reel_bucket {
 /* Zeroed is valid and empty. 114 KiB: not for the stack. */
 struct reel_histogram {
 	uint64_t n;
-	int64_t min, max;
-	unsigned __int128 sum;
+	int64_t below_max; /* INT64_MAX - the smallest value */
+	int64_t max;
 	struct reel_bucket bucket[REEL_HISTOGRAM_BUCKETS];
 };
+
+/* The low bits of @v (at most INT64_MAX) that its bucket does not tell. */
+static inline uint32_t reel_bucket_shift(uint64_t v)
+{
+	const uint64_t exact = 1u << REEL_HISTOGRAM_BITS;
+
+	return 63 - REEL_HISTOGRAM_BITS - (uint32_t)__builtin_clzll(v | exact);
+}
 
 /* The bucket of @value (>= 0), and the lowest value of a bucket. */
 static inline uint32_t reel_bucket_of(int64_t value)
 {
 	uint64_t v = (uint64_t)value;
-	uint32_t top;
+	uint32_t top = reel_bucket_shift(v);
 
-	if (v < 2u << REEL_HISTOGRAM_BITS)
-		return (uint32_t)v;
-	top = 63 - (uint32_t)__builtin_clzll(v) - REEL_HISTOGRAM_BITS;
 	return (top << REEL_HISTOGRAM_BITS) + (uint32_t)(v >> top);
 }
 
@@ -55,22 +60,28 @@ static inline int64_t reel_bucket_low(uint32_t bucket)
 static inline void reel_histogram_add(struct reel_histogram *h, int64_t value,
 				      uint64_t n)
 {
-	struct reel_bucket *b;
-	uint32_t at;
+	uint64_t v = value < 0 ? 0 : (uint64_t)value;
+	uint32_t top = reel_bucket_shift(v);
+	struct reel_bucket *b =
+		&h->bucket[(top << REEL_HISTOGRAM_BITS) + (v >> top)];
 
-	if (value < 0)
-		value = 0;
-	at = reel_bucket_of(value);
-	b = &h->bucket[at];
 	b->n += n;
-	b->above += n * (uint64_t)(value - reel_bucket_low(at));
-	if (!h->n || value < h->min)
-		h->min = value;
-	if (!h->n || value > h->max)
-		h->max = value;
+	b->above += n * (v & ((UINT64_C(1) << top) - 1));
 	h->n += n;
-	h->sum += (unsigned __int128)n * (uint64_t)value;
+	if (INT64_MAX - (int64_t)v > h->below_max)
+		h->below_max = INT64_MAX - (int64_t)v;
+	if ((int64_t)v > h->max)
+		h->max = (int64_t)v;
 }
+
+/* 0 if the histogram is empty. */
+static inline int64_t reel_histogram_min(const struct reel_histogram *h)
+{
+	return h->n ? INT64_MAX - h->below_max : 0;
+}
+
+/* The exact sum of all values, rounded once. */
+double reel_histogram_sum(const struct reel_histogram *h);
 
 /* Add all values of @from to @into. */
 void reel_histogram_merge(struct reel_histogram *into,

@@ -23,7 +23,8 @@ struct cursor {
 	bool bad;
 };
 
-static uint64_t long_varint(struct cursor *c)
+/* A varint of nine or ten bytes. */
+static __attribute__((noinline)) uint64_t long_varint(struct cursor *c)
 {
 	const uint8_t *p = c->p;
 	uint64_t v = 0;
@@ -43,27 +44,11 @@ static uint64_t long_varint(struct cursor *c)
 	return v | (uint64_t)*p << 63;
 }
 
-static inline uint64_t varint(struct cursor *c)
-{
-	uint64_t a = c->p[0], b;
-
-	if (a < 0x80) {
-		c->p++;
-		return a;
-	}
-	b = c->p[1];
-	if (b < 0x80) {
-		c->p += 2;
-		return (a & 0x7f) | b << 7;
-	}
-	return long_varint(c);
-}
-
 /*
- * A varint of any length, for times: their lengths vary, so that branches on
- * them are mispredicted. Joins the 7 bits of up to 8 bytes in pairs.
+ * A varint of any length, without branches on it, which are mispredicted for
+ * times, sizes and offsets. Joins the 7 bits of up to 8 bytes in pairs.
  */
-static inline uint64_t time_varint(struct cursor *c)
+static inline uint64_t any_varint(struct cursor *c)
 {
 	uint64_t v, ends;
 
@@ -77,6 +62,22 @@ static inline uint64_t time_varint(struct cursor *c)
 	v = (v & 0x007f007f007f007f) | (v & 0x7f007f007f007f00) >> 1;
 	v = (v & 0x00003fff00003fff) | (v & 0x3fff00003fff0000) >> 2;
 	return (v & 0x000000000fffffff) | (v & 0x0fffffff00000000) >> 4;
+}
+
+static inline uint64_t varint(struct cursor *c)
+{
+	uint64_t a = c->p[0], b;
+
+	if (a < 0x80) {
+		c->p++;
+		return a;
+	}
+	b = c->p[1];
+	if (b < 0x80) {
+		c->p += 2;
+		return (a & 0x7f) | b << 7;
+	}
+	return any_varint(c);
 }
 
 static inline int64_t signed_varint(struct cursor *c)
@@ -318,9 +319,9 @@ int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 		more = *c.p++;
 	memcpy(rec, &empty_record, sizeof(empty_record));
 	rec->call = (uint16_t)call;
-	c.bad |= __builtin_add_overflow(d->ticks, time_varint(&c), &d->ticks);
+	c.bad |= __builtin_add_overflow(d->ticks, any_varint(&c), &d->ticks);
 	rec->end_ticks = d->ticks;
-	rec->dur_ticks = time_varint(&c);
+	rec->dur_ticks = any_varint(&c);
 	c.bad |= rec->dur_ticks > rec->end_ticks;
 	decode_desc(d, &c, flags, rec);
 	if (flags & REEL_F_OFFSET) {
