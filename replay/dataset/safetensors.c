@@ -95,9 +95,9 @@ struct safetensors {
 	const struct dataset *d;
 	struct io *io;
 	int fd;
-	uint64_t first, size;	   /* sample of the file; bytes of the file */
-	uint8_t *header, *tensors; /* the mappings; NULL: none */
-	uint64_t *offset;	   /* of each sample, in the file */
+	uint64_t first, size; /* sample of the file; bytes of the file */
+	struct io_mapping header, tensors;
+	uint64_t *offset; /* of each sample, in the file */
 };
 
 static int safetensors_close(void *state, struct reel_error *err)
@@ -107,10 +107,8 @@ static int safetensors_close(void *state, struct reel_error *err)
 
 	if (!r)
 		return 0;
-	if (r->tensors)
-		io_unmap(r->io, r->tensors, r->size);
-	if (r->header)
-		io_unmap(r->io, r->header, r->size);
+	io_unmap(r->io, r->fd, &r->tensors);
+	io_unmap(r->io, r->fd, &r->header);
 	if (r->fd >= 0)
 		rc = io_close(r->io, r->fd, err);
 	free(r->offset);
@@ -126,17 +124,15 @@ static int too_short(const struct safetensors *r, struct reel_error *err)
 }
 
 /* Open and map the file. *@fd stays open. */
-static uint8_t *map_file(struct safetensors *r, const char *path, bool writable,
-			 int *fd, struct reel_error *err)
+static int map_file(struct safetensors *r, const char *path, bool writable,
+		    int *fd, struct io_mapping *m, struct reel_error *err)
 {
 	*fd = io_open(r->io, path, false, err);
 	if (*fd < 0 || io_fstat(r->io, *fd, &r->size, err))
-		return NULL;
-	if (!r->size) {
-		too_short(r, err);
-		return NULL;
-	}
-	return io_map(r->io, *fd, r->size, writable, err);
+		return -1;
+	if (!r->size)
+		return too_short(r, err);
+	return io_map(r->io, *fd, r->size, writable, m, err);
 }
 
 /* Does the file have the header of the data set, and all of the tensors? */
@@ -153,10 +149,10 @@ static int check_header(struct safetensors *r, uint64_t bytes,
 		too_short(r, err);
 		goto out;
 	}
-	io_touch(r->io, r->header, LENGTH + header.len);
-	memcpy(&length, r->header, sizeof(length));
+	io_touch(r->io, &r->header, 0, LENGTH + header.len);
+	memcpy(&length, r->header.at, sizeof(length));
 	if (le64toh(length) != header.len ||
-	    memcmp(r->header + LENGTH, header.data, header.len)) {
+	    memcmp(r->header.at + LENGTH, header.data, header.len)) {
 		reel_fail(err, REEL_E_FORMAT,
 			  "it has another header: the data set is of another "
 			  "workload");
@@ -185,20 +181,16 @@ static int load(struct safetensors *r, uint64_t file, struct reel_error *err)
 	r->offset = reel_alloc(r->d->samples_per_file, 8, err);
 	if (!r->offset || dataset_path(r->d, file, &path, err))
 		goto out;
-	r->header = map_file(r, reel_buf_text(&path), false, &r->fd, err);
-	if (!r->header || check_header(r, dataset_file_bytes(r->d, file), err))
+	if (map_file(r, reel_buf_text(&path), false, &r->fd, &r->header, err) ||
+	    check_header(r, dataset_file_bytes(r->d, file), err))
 		goto out;
 	size = r->size;
-	r->tensors = map_file(r, reel_buf_text(&path), true, &second, err);
-	if (r->tensors && r->size != size) {
-		io_unmap(r->io, r->tensors, r->size);
-		r->tensors = NULL;
-		reel_fail(err, REEL_E_FORMAT, "it changes while it is read");
-	} else if (r->tensors) {
+	rc = map_file(r, reel_buf_text(&path), true, &second, &r->tensors, err);
+	if (!rc && r->size != size)
+		rc = reel_fail(err, REEL_E_FORMAT,
+			       "it changes while it is read");
+	else if (!rc)
 		io_advise(r->io, second, 0, size, POSIX_FADV_SEQUENTIAL);
-		rc = 0;
-	}
-	r->size = size; /* of the mappings */
 	if (second >= 0 && io_close(r->io, second, err))
 		rc = -1;
 out:
@@ -230,15 +222,16 @@ static int safetensors_read(void *state, uint64_t sample,
 			    struct format_sample *out, struct reel_error *err)
 {
 	struct safetensors *r = state;
-	const uint8_t *p;
+	uint64_t offset;
 
 	out->bytes = dataset_sample_bytes(r->d, sample);
 	out->number = UINT64_MAX;
 	if (r->io->null)
 		return 0;
-	p = r->tensors + r->offset[sample - r->first];
-	io_touch(r->io, p, out->bytes);
-	out->number = dataset_payload_number(p, out->bytes);
+	offset = r->offset[sample - r->first];
+	io_touch(r->io, &r->tensors, offset, out->bytes);
+	out->number =
+		dataset_payload_number(r->tensors.at + offset, out->bytes);
 	return 0;
 }
 

@@ -76,13 +76,21 @@ void io_isatty(struct io *io, int fd);
 int io_dup(struct io *io, int fd, struct reel_error *err);
 /* posix_fadvise() of @n bytes; a hint, so no failure. */
 void io_advise(struct io *io, int fd, uint64_t offset, uint64_t n, int advice);
-/* Map @n bytes of @fd, privately; there must be as many. The address for io_unmap(),
- * or NULL with @err. Not on null storage. */
-void *io_map(struct io *io, int fd, size_t n, bool writable,
-	     struct reel_error *err);
-void io_unmap(struct io *io, void *map, size_t n);
-/* Load from each page of [@p, @p + @n): no call. The bytes count as read. */
-void io_touch(struct io *io, const void *p, size_t n);
+/* A private mapping of a file from its begin on. */
+struct io_mapping {
+	uint8_t *at; /* NULL: none */
+	size_t n;
+	uint64_t touched; /* bytes of the pages that io_touch() loaded from */
+};
+/* Map @n bytes of @fd; there must be as many. 0, or -1 with @err. Not on null
+ * storage. */
+int io_map(struct io *io, int fd, size_t n, bool writable, struct io_mapping *m,
+	   struct reel_error *err);
+/* @fd: a descriptor of the file. Takes a mapping that is none. */
+void io_unmap(struct io *io, int fd, struct io_mapping *m);
+/* Load from each page of the @n bytes at @offset: no call. The bytes count as read;
+ * pages that are loaded from again count again. */
+void io_touch(struct io *io, struct io_mapping *m, uint64_t offset, size_t n);
 /* flock(@how); a file system without locks is no error. */
 int io_lock(struct io *io, int fd, int how, struct reel_error *err);
 int io_close(struct io *io, int fd, struct reel_error *err);

@@ -10,6 +10,10 @@ faults
 check 'touched bytes are counted, and no reads' 'w set w.json pipeline.order=sequential epochs=1 >o.json
 	"$IOREEL" run o.json --data ds --json >r.json && [ "$(field r.json "d[\"read_calls\"]")" = 0 ] &&
 	[ "$(field r.json "d[\"read_bytes\"]")" = "$(cat ds/train/* | wc -c)" ]'
+# Pages touched: whole ones, of the header too.
+check 'the store of a run has the touched pages' '"$IOREEL" run o.json --data ds -o r.db >/dev/null &&
+	"$IOREEL" sql -f csv r.db "SELECT sum(result) >= $(field r.json "d[\"read_bytes\"]"), max(result) <= 4096 * max(arg), count(*)
+		FROM v_event WHERE call = '"'map_read'"'" | grep -q "^1,1,[1-9]"'
 
 cat >read.py <<'PY'
 import glob
