@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/trace/internal.h"
 
@@ -34,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	trace_decoder_begin(&d, last);
 	while (trace_decode(&d, &r, &failure) > 0) {
 		if (d.p <= before || d.p > d.end || r.end_ticks < last ||
-		    r.dur_ticks > r.end_ticks || r.count < 1 ||
+		    r.dur_ticks > r.end_ticks ||
+		    (r.count < 1 && r.call != REEL_MARK_COUNTED) ||
 		    (r.path && strlen(r.path) != r.path_len) ||
 		    (r.path2 && strlen(r.path2) != r.path2_len))
 			abort();
