@@ -155,15 +155,21 @@ static int once(const struct comm *comm, const struct run_command *c,
 
 	if (rc)
 		return -1;
+	/* After a failure here the other ranks may be anywhere: no more calls
+	 * together. */
 	rc = run_workload(w, &options, comm, &result, err);
 	wall_ns = result.wall_ns;
-	if (!rc)
-		rc = run_result_reduce(&result, comm, err);
+	if (rc) {
+		run_log_abandon(options.log);
+		goto out;
+	}
+	rc = run_result_reduce(&result, comm, err);
 	if (!rc && comm->rank == 0)
 		rc = c->json ? run_result_json(w, &result, comm->size, err)
 			     : run_result_print(w, &result, comm->size);
 	if (options.log && !comm_agree(comm, rc, err))
 		rc = write_store(comm, c, w, options.log, wall_ns, err);
+out:
 	run_log_free(options.log);
 	run_result_fini(&result);
 	return rc;

@@ -263,6 +263,16 @@ int64_t run_log_real_ns(int64_t ns)
 	       (reel_now_ns() - ns);
 }
 
+void run_log_abandon(const struct run_log *log)
+{
+	struct reel_buf name = REEL_BUF_INIT;
+
+	for (int i = 1; log && i < log->comm->size; i++)
+		if (!name_of(log, i, &name, NULL))
+			unlink(reel_buf_text(&name));
+	reel_buf_fini(&name);
+}
+
 void run_log_free(struct run_log *log)
 {
 	struct reel_buf name = REEL_BUF_INIT;

@@ -52,6 +52,8 @@ const struct run_log_rank *run_log_ranks(const struct run_log *log, int *n);
 /* The CLOCK_REALTIME of @ns of rank 0's clock, by its clocks now. */
 int64_t run_log_real_ns(int64_t ns);
 
+/* A rank failed, and MPI will kill the others: remove the files of all. NULL too. */
+void run_log_abandon(const struct run_log *log);
 /* Removes the files that are left. NULL too. */
 void run_log_free(struct run_log *log);
 

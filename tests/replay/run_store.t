@@ -143,6 +143,16 @@ mpi_calls() {
 		GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
 }
 
+if [ -x "$O/ioreel-mpi" ]; then
+	w set base.json dataset.files=12 dataset.samples_per_file=1 >w.json
+	"$IOREEL" gen -q w.json ds.hole && rm ds.hole/train/*0003_of*
+	check 'a rank that fails ends the run of all, and no file is left' '! timeout 60 mpirun --allow-run-as-root --oversubscribe -n 3 \
+		"$O/ioreel-mpi" run -q w.json --data ds.hole --checkpoints ck.hole -o hole.db >o 2>err
+		grep -q "cannot open .*_00000003_" err && ! ls hole.db* 2>/dev/null'
+else
+	skip 'a rank that fails' 'no ioreel-mpi'
+fi
+
 for how in 'collective=true --set pipeline.readers=0' 'collective=false --set pipeline.unit=thread'; do
 	if [ ! -x "$O/ioreel-mpi" ]; then
 		skip "MPI-IO, $how" 'no ioreel-mpi'
