@@ -19,6 +19,7 @@
 #include "analyzer/join/align.h"
 
 #define ANCHORS_MOST 1000000 /* spans that are read */
+#define REACH_NS 1000000     /* two tools begin or end a span within it */
 
 struct anchor {
 	uint64_t name; /* hash */
@@ -114,10 +115,17 @@ static int is_before(const struct anchor *a, const struct anchor *b)
 	return a->name != b->name ? a->name < b->name : a->rank < b->rank;
 }
 
-static int add_votes(struct join_votes *v, const struct anchors *a,
-		     const struct anchors *b, struct reel_error *err)
+/* Starts and ends of the spans of one name and rank in both stores. */
+struct group {
+	struct join_series start[2], end[2];
+};
+
+typedef int group_fn(void *ctx, const struct group *g, struct reel_error *err);
+
+static int each_group(const struct anchors *a, const struct anchors *b,
+		      group_fn *fn, void *ctx, struct reel_error *err)
 {
-	struct join_series s[4] = {{0}};
+	struct group g = {0};
 	int rc = 0;
 
 	for (size_t i = 0, k = 0; !rc && i < a->n && k < b->n;) {
@@ -129,14 +137,75 @@ static int add_votes(struct join_votes *v, const struct anchors *a,
 			k++;
 			continue;
 		}
-		rc = take_group(b, &k, &a->at[i], &s[2], &s[3], err) ||
-		     take_group(a, &i, &a->at[i], &s[0], &s[1], err) ||
-		     join_votes_add(v, &s[0], &s[2], err) ||
-		     join_votes_add(v, &s[1], &s[3], err);
+		rc = take_group(b, &k, &a->at[i], &g.start[1], &g.end[1],
+				err) ||
+		     take_group(a, &i, &a->at[i], &g.start[0], &g.end[0],
+				err) ||
+		     fn(ctx, &g, err);
 	}
-	for (int i = 0; i < 4; i++)
-		join_series_fini(&s[i]);
+	for (int i = 0; i < 2; i++) {
+		join_series_fini(&g.start[i]);
+		join_series_fini(&g.end[i]);
+	}
 	return rc ? -1 : 0;
+}
+
+static int add_votes(void *ctx, const struct group *g, struct reel_error *err)
+{
+	struct join_votes *v = ctx;
+
+	return join_votes_add(v, &g->start[0], &g->start[1], err) ||
+	       join_votes_add(v, &g->end[0], &g->end[1], err);
+}
+
+/* The shifts that single groups tell, around the one of all of them. */
+struct limits {
+	int64_t at_ns, low_ns, high_ns;
+};
+
+static int add_limit(struct limits *l, const struct join_series *a,
+		     const struct join_series *b, struct reel_error *err)
+{
+	struct join_votes votes = {0};
+	struct join_peak p;
+	int rc = join_votes_add(&votes, a, b, err);
+
+	if (!rc &&
+	    join_votes_near(&votes, l->at_ns, REACH_NS, REACH_NS / 2, &p)) {
+		int64_t ns = join_peak_quantile(&p, .5);
+
+		if (ns < l->low_ns)
+			l->low_ns = ns;
+		if (ns > l->high_ns)
+			l->high_ns = ns;
+	}
+	join_votes_fini(&votes);
+	return rc;
+}
+
+static int add_limits(void *ctx, const struct group *g, struct reel_error *err)
+{
+	return add_limit(ctx, &g->start[0], &g->start[1], err) ||
+	       add_limit(ctx, &g->end[0], &g->end[1], err);
+}
+
+/*
+ * The span of one tool lies within that of the other, or a little before or after it:
+ * its starts tell another shift than its ends. The true one is between them.
+ */
+static int measure(struct join_shift *out, const struct anchors *a,
+		   const struct anchors *b, const struct join_peak *peak,
+		   struct reel_error *err)
+{
+	int64_t at_ns = join_peak_quantile(peak, .5);
+	struct limits l = {at_ns, at_ns, at_ns};
+
+	if (each_group(a, b, add_limits, &l, err))
+		return -1;
+	*out = (struct join_shift){l.low_ns + (l.high_ns - l.low_ns) / 2,
+				   (l.high_ns - l.low_ns) / 2 + peak->width_ns,
+				   "anchors"};
+	return 1;
 }
 
 int join_by_anchors(struct join_shift *out, const struct join_source *a,
@@ -153,12 +222,9 @@ int join_by_anchors(struct join_shift *out, const struct join_source *a,
 	for (int i = 0; !rc && i < 2; i++)
 		sort_anchors(&list[i], list[0].ranks && list[1].ranks);
 	if (!rc)
-		rc = add_votes(&votes, &list[0], &list[1], err);
-	if (!rc && join_votes_peak(&votes, INT64_MAX, &peak)) {
-		*out = (struct join_shift){join_peak_quantile(&peak, .5),
-					   peak.width_ns, "anchors"};
-		rc = 1;
-	}
+		rc = each_group(&list[0], &list[1], add_votes, &votes, err);
+	if (!rc && join_votes_peak(&votes, INT64_MAX, &peak))
+		rc = measure(out, &list[0], &list[1], &peak, err);
 	join_votes_fini(&votes);
 	free(list[0].at);
 	free(list[1].at);

@@ -2,11 +2,11 @@
 /*
  * A shift from reads of one store beside fetch spans of the other.
  *
- * Reads of a thread come in bursts. A burst begins after the fetch that needs it,
- * or that wakes a loader worker, does; and it ends before the fetch that gets its
- * data. So the shift is below the votes of the starts of bursts and fetches, and
- * above those of their ends. The distinct peak of either finds the place, and both
- * of them around it are the limits of the shift.
+ * Reads of a thread come in bursts. A burst that follows a pause begins after the
+ * fetch that needs it does; or, in a loader worker, when the end of a fetch hands
+ * out the next batch. A burst ends before the fetch that gets its data. So the shift is
+ * below the votes of the starts of bursts, and above those of their ends. The distinct
+ * peak of any finds the place, and those around it are the limits of the shift.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,9 @@
 #define EDGE .1 /* votes beyond it are taken for outliers */
 #define REACH_MOST_NS 20000000
 #define LIMIT_WIDTH_NS 500000 /* delays vary by that much */
+/* Shares of the fetches that vote for a limit, at least: by chance it is fewer. */
+#define HIGH_LEAST .5
+#define LOW_LEAST .3
 
 /* Reads of a thread without a longer gap. */
 struct burst {
@@ -236,7 +239,8 @@ static int find_reach(int64_t *reach_ns, const struct fetches *f,
 struct place {
 	bool found;
 	int64_t gap_ns, width_ns, at_ns;
-	size_t margin; /* votes over those of the next peak */
+	size_t margin;		 /* votes over those of the next peak */
+	int64_t low_ns, high_ns; /* of all peaks */
 };
 
 static int try_edges(struct place *best, const struct join_series *burst,
@@ -245,21 +249,32 @@ static int try_edges(struct place *best, const struct join_series *burst,
 {
 	struct join_votes votes = {0};
 	struct join_peak p;
+	struct place here;
 	int rc = join_votes_add(&votes, burst, fetch, err);
 
-	if (!rc && join_votes_peak(&votes, reach_ns, &p) &&
-	    (!best->found || p.width_ns < best->width_ns ||
-	     (p.width_ns == best->width_ns &&
-	      p.votes - p.second > best->margin)))
-		*best = (struct place){.found = true,
-				       .gap_ns = gap_ns,
-				       .width_ns = p.width_ns,
-				       .at_ns = join_peak_quantile(&p, .5),
-				       .margin = p.votes - p.second};
+	if (!rc && join_votes_peak(&votes, reach_ns, &p)) {
+		here = (struct place){.found = true,
+				      .gap_ns = gap_ns,
+				      .width_ns = p.width_ns,
+				      .at_ns = join_peak_quantile(&p, .5),
+				      .margin = p.votes - p.second};
+		here.low_ns = here.high_ns = here.at_ns;
+		if (best->found && best->low_ns < here.low_ns)
+			here.low_ns = best->low_ns;
+		if (best->found && best->high_ns > here.high_ns)
+			here.high_ns = best->high_ns;
+		best->low_ns = here.low_ns;
+		best->high_ns = here.high_ns;
+		if (!best->found || p.width_ns < best->width_ns ||
+		    (p.width_ns == best->width_ns &&
+		     here.margin > best->margin))
+			*best = here;
+	}
 	join_votes_fini(&votes);
 	return rc;
 }
 
+/* Peaks of two fetches are no place: the job repeats itself. */
 static int find_place(struct place *best, const struct bursts *b,
 		      const struct fetches *f, struct edges *e,
 		      int64_t reach_ns, struct reel_error *err)
@@ -283,50 +298,85 @@ static int find_place(struct place *best, const struct bursts *b,
 		    try_edges(best, &e->end, &f->end, gap_ns, reach_ns, err))
 			return -1;
 	}
+	best->found &= best->high_ns - best->low_ns <= 2 * reach_ns;
 	return 0;
 }
 
-/* The limit that edges around @place give; @share of their votes are below. */
-static int find_limit(int64_t *limit_ns, bool *found, const struct place *place,
+/* A limit of the shift by edges around @place. */
+struct limit {
+	bool found;
+	int64_t ns, spread_ns;
+	size_t votes;
+};
+
+/* @share of the votes are below the limit; @least: of the fetches, that vote. */
+static int find_limit(struct limit *out, const struct place *place,
 		      int64_t reach_ns, const struct join_series *burst,
 		      const struct join_series *fetch, double share,
-		      struct reel_error *err)
+		      double least, struct reel_error *err)
 {
 	int64_t width_ns = place->width_ns > LIMIT_WIDTH_NS ? place->width_ns
 							    : LIMIT_WIDTH_NS;
+	size_t most = burst->n < fetch->n ? burst->n : fetch->n;
 	struct join_votes votes = {0};
 	struct join_peak p;
 	int rc = join_votes_add(&votes, burst, fetch, err);
 
-	*found = !rc &&
-		 join_votes_near(&votes, place->at_ns, reach_ns, width_ns, &p);
-	if (*found)
-		*limit_ns = join_peak_quantile(&p, share);
+	out->found =
+		!rc &&
+		join_votes_near(&votes, place->at_ns, reach_ns, width_ns, &p) &&
+		(double)p.votes >= least * (double)most;
+	if (out->found) {
+		out->ns = join_peak_quantile(&p, share);
+		out->spread_ns = join_peak_quantile(&p, 1 - EDGE) -
+				 join_peak_quantile(&p, EDGE);
+		out->votes = p.votes;
+	}
 	join_votes_fini(&votes);
 	return rc;
 }
 
-/* The middle between the limits; without one of them, the other. */
+/* Starts of bursts follow both ends of a fetch: its cause is the one that they follow
+ * at a steadier distance. */
+static struct limit steadier_of(struct limit a, struct limit b)
+{
+	if (!a.found || !b.found)
+		return a.found ? a : b;
+	if (a.votes != b.votes)
+		return a.votes > b.votes ? a : b;
+	return a.spread_ns <= b.spread_ns ? a : b;
+}
+
+/*
+ * The middle between the limits; without one of them, the other. Bursts that the end
+ * of a fetch causes end after it: no low limit.
+ */
 static int measure(struct join_shift *out, const struct place *place,
 		   const struct bursts *b, const struct fetches *f,
 		   struct edges *e, int64_t reach_ns, struct reel_error *err)
 {
-	int64_t low_ns = 0, high_ns = 0;
-	bool low, high;
+	int64_t pause_ns =
+		reach_ns / 2 > place->gap_ns ? reach_ns / 2 : place->gap_ns;
+	struct limit low, high, handed_out;
 
 	if (find_edges(e, b, place->gap_ns, err) ||
-	    find_limit(&high_ns, &high, place, reach_ns, &e->start, &f->start,
-		       EDGE, err) ||
-	    find_limit(&low_ns, &low, place, reach_ns, &e->end, &f->end,
-		       1 - EDGE, err))
+	    find_limit(&low, place, reach_ns, &e->end, &f->end, 1 - EDGE,
+		       LOW_LEAST, err) ||
+	    find_limit(&high, place, reach_ns, &e->start, &f->start, EDGE,
+		       HIGH_LEAST, err) ||
+	    find_edges(e, b, pause_ns, err) ||
+	    find_limit(&handed_out, place, reach_ns, &e->start, &f->end, EDGE,
+		       HIGH_LEAST, err))
 		return -1;
+	high = steadier_of(high, handed_out);
+	low.found &= !high.found || low.ns <= high.ns;
 	*out = (struct join_shift){place->at_ns, reach_ns + place->width_ns,
 				   "reads"};
-	if (low && high) {
-		out->ns = low_ns + (high_ns - low_ns) / 2;
-		out->error_ns = llabs(high_ns - low_ns) / 2 + place->width_ns;
-	} else if (low || high) {
-		out->ns = low ? low_ns : high_ns;
+	if (low.found && high.found) {
+		out->ns = low.ns + (high.ns - low.ns) / 2;
+		out->error_ns = (high.ns - low.ns) / 2 + place->width_ns;
+	} else if (low.found || high.found) {
+		out->ns = low.found ? low.ns : high.ns;
 	}
 	return 0;
 }

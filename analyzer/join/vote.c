@@ -120,7 +120,7 @@ static bool is_distinct(size_t votes, size_t second)
 	double more = (double)votes - (double)second;
 
 	return (double)second <= SECOND_MOST * (double)votes &&
-	       more * more >= 4 * (double)votes;
+	       more * more >= 6 * (double)votes;
 }
 
 bool join_votes_peak(struct join_votes *v, int64_t most_ns,
@@ -129,7 +129,7 @@ bool join_votes_peak(struct join_votes *v, int64_t most_ns,
 	static const int64_t widths_us[] = {20,	  50,	100,  200,   500,
 					    1000, 2000, 5000, 10000, 20000};
 
-	if (!v->n)
+	if (v->matches < VOTES_LEAST)
 		return false;
 	qsort(v->diff, v->n, sizeof(*v->diff), by_value);
 	for (size_t i = 0; i < sizeof(widths_us) / sizeof(*widths_us) &&

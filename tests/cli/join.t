@@ -19,7 +19,7 @@ near() {
 }
 
 # --- methods ----------------------------------------------------------------
-bad_reads= bad_anchors=
+bad_reads= bad_anchors= bad_workers= bad_wide=
 for seed in 1 2 3 4 5 6 7 8 9 10; do
 	set -- $(make_job jitter $seed)
 	import job.strace profile.json
@@ -27,9 +27,17 @@ for seed in 1 2 3 4 5 6 7 8 9 10; do
 	import job.chrome.json profile.json
 	# The spans of Chrome begin with the first fetch, 40 to 60 us before its reads.
 	[ "$(near $(($1 + 50000)))" = 1 ] || bad_anchors="$bad_anchors $seed"
+	set -- $(make_job workers $seed)
+	import job.strace profile.json
+	[ "$(near $1)" = 1 ] || bad_workers="$bad_workers $seed"
+	set -- $(make_job wide $seed)
+	import job.chrome.json profile.json
+	[ "$(near $(($1 + 50000)))" = 1 ] || bad_wide="$bad_wide $seed"
 done
 is 'ten jobs: reads beside fetches, within their bound and 1 ms' "$bad_reads" ''
 is 'ten jobs: anchors, the same' "$bad_anchors" ''
+is 'ten jobs with loader workers: reads, the same' "$bad_workers" ''
+is 'ten jobs whose tools begin and end their spans apart: anchors, the same' "$bad_wide" ''
 
 set -- $(make_job jitter 1)
 truth=$1 bytes=$2
@@ -64,6 +72,14 @@ make_job regular 1 >out
 is 'steps of one length: no distinct place, refused' "$(fails job.strace profile.json)" '1 1 0'
 check 'the message asks for --shift' 'grep -q "cannot align .profile.json. with .job.strace.*give --shift" err'
 is 'anchors of steps of one length: the same' "$(fails --align anchors job.chrome.json profile.json)" '1 1 0'
+make_job jitter 1 >out
+python3 - <<'P'
+import json
+d = json.load(open("profile.json"))
+d["traceEvents"] = [e for e in d["traceEvents"] if e["ts"] < 25000]
+json.dump(d, open("short.json", "w"))
+P
+is 'two steps are no pattern: refused' "$(fails job.strace short.json)" '1 1 0'
 is 'a file of no format beside a known one' "$(echo no >no.txt && fails job.strace no.txt)" '1 1 0'
 
 # --- one job ----------------------------------------------------------------
