@@ -239,8 +239,7 @@ static int find_reach(int64_t *reach_ns, const struct fetches *f,
 struct place {
 	bool found;
 	int64_t gap_ns, width_ns, at_ns;
-	size_t margin;		 /* votes over those of the next peak */
-	int64_t low_ns, high_ns; /* of all peaks */
+	size_t margin; /* votes over those of the next peak */
 };
 
 static int try_edges(struct place *best, const struct join_series *burst,
@@ -249,32 +248,21 @@ static int try_edges(struct place *best, const struct join_series *burst,
 {
 	struct join_votes votes = {0};
 	struct join_peak p;
-	struct place here;
 	int rc = join_votes_add(&votes, burst, fetch, err);
 
-	if (!rc && join_votes_peak(&votes, reach_ns, &p)) {
-		here = (struct place){.found = true,
-				      .gap_ns = gap_ns,
-				      .width_ns = p.width_ns,
-				      .at_ns = join_peak_quantile(&p, .5),
-				      .margin = p.votes - p.second};
-		here.low_ns = here.high_ns = here.at_ns;
-		if (best->found && best->low_ns < here.low_ns)
-			here.low_ns = best->low_ns;
-		if (best->found && best->high_ns > here.high_ns)
-			here.high_ns = best->high_ns;
-		best->low_ns = here.low_ns;
-		best->high_ns = here.high_ns;
-		if (!best->found || p.width_ns < best->width_ns ||
-		    (p.width_ns == best->width_ns &&
-		     here.margin > best->margin))
-			*best = here;
-	}
+	if (!rc && join_votes_peak(&votes, reach_ns, &p) &&
+	    (!best->found || p.width_ns < best->width_ns ||
+	     (p.width_ns == best->width_ns &&
+	      p.votes - p.second > best->margin)))
+		*best = (struct place){.found = true,
+				       .gap_ns = gap_ns,
+				       .width_ns = p.width_ns,
+				       .at_ns = join_peak_quantile(&p, .5),
+				       .margin = p.votes - p.second};
 	join_votes_fini(&votes);
 	return rc;
 }
 
-/* Peaks of two fetches are no place: the job repeats itself. */
 static int find_place(struct place *best, const struct bursts *b,
 		      const struct fetches *f, struct edges *e,
 		      int64_t reach_ns, struct reel_error *err)
@@ -298,7 +286,6 @@ static int find_place(struct place *best, const struct bursts *b,
 		    try_edges(best, &e->end, &f->end, gap_ns, reach_ns, err))
 			return -1;
 	}
-	best->found &= best->high_ns - best->low_ns <= 2 * reach_ns;
 	return 0;
 }
 

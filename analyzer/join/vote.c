@@ -114,7 +114,8 @@ static size_t count_elsewhere(const struct join_votes *v, size_t first,
 	return a > b ? a : b;
 }
 
-/* Counts of accidental votes vary by about their root. */
+/* Counts of accidental votes vary by about their root; of the many windows that are
+ * tried, the fullest one is far above the usual. */
 static bool is_distinct(size_t votes, size_t second)
 {
 	double more = (double)votes - (double)second;
