@@ -61,12 +61,11 @@ static inline void reel_histogram_add(struct reel_histogram *h, int64_t value,
 				      uint64_t n)
 {
 	uint64_t v = value < 0 ? 0 : (uint64_t)value;
-	uint32_t top = reel_bucket_shift(v);
-	struct reel_bucket *b =
-		&h->bucket[(top << REEL_HISTOGRAM_BITS) + (v >> top)];
+	uint64_t told = UINT64_MAX << reel_bucket_shift(v);
+	struct reel_bucket *b = &h->bucket[reel_bucket_of((int64_t)v)];
 
 	b->n += n;
-	b->above += n * (v & ((UINT64_C(1) << top) - 1));
+	b->above += n * (v & ~told);
 	h->n += n;
 	if (INT64_MAX - (int64_t)v > h->below_max)
 		h->below_max = INT64_MAX - (int64_t)v;
@@ -80,7 +79,7 @@ static inline int64_t reel_histogram_min(const struct reel_histogram *h)
 	return h->n ? INT64_MAX - h->below_max : 0;
 }
 
-/* The exact sum of all values, rounded once. */
+/* The sum of all values: exact, rounded once, as no bucket's "above" overflows. */
 double reel_histogram_sum(const struct reel_histogram *h);
 
 /* Add all values of @from to @into. */
