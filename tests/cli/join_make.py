@@ -10,8 +10,9 @@ the middle third of the steps, whose clock starts at 0. Prints the truth: ns fro
 the start of job.strace to that of profile.json, and the bytes that were read.
 
 regular: steps of one length. wide: the profiler's steps are 120 us ahead of those of
-job.chrome.json, and its fetches begin 120 us before, and end 5 us after them. workers: two loader workers read two batches
-ahead; the end of a fetch hands one out, and its reads begin 0.3 ms later.
+job.chrome.json; its fetches begin 120 us before them, and end 5 us after. workers: two
+loader workers read two batches ahead; the end of a fetch hands one out, and its reads
+begin 0.3 ms later.
 """
 import json
 import random
