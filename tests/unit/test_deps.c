@@ -539,15 +539,17 @@ static void test_flushed_bytes(void)
 /* Reads and writes that overlap: the result proves the order. */
 static void test_append_order(void)
 {
-	uint32_t r, w;
+	uint32_t r, w, first;
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDWR));
-	play(1, timed(PREAD(ofd, 3, 0, 100, 0), 2000, 2010));
+	first = play(1, timed(PREAD(ofd, 3, 0, 100, 0), 2000, 2010));
 	r = play(1, timed(PREAD(ofd, 3, 0, 100, 50), 2020, 2040));
 	w = play(0, timed(PWRITE(ofd, 3, 0, 50), 2015, 2050));
 	ok(waits(1, r, 0, w), "a read of bytes waits for the write around it");
 	ok(!waits(0, w, 1, r), "and not the other way");
+	ok(waits(0, w, 1, first), "the write waits for the read before that "
+				  "hit EOF");
 	end();
 
 	begin();
