@@ -28,7 +28,7 @@ struct rules_run {
 	double samples_per_s, au_percent; /* NaN: cannot be known */
 	double cache_share; /* of the bytes read; NaN: not known */
 	double wall_s;
-	uint64_t order; /* of the first epoch, on the first rank */
+	uint64_t order; /* of the first epoch, of all ranks */
 	bool stopped;	/* by a signal */
 };
 

@@ -59,6 +59,17 @@ static double mean_au(const struct run_result *r, const struct comm *comm)
 	return v[1] ? NAN : (double)v[0] / 1e9 / comm->size;
 }
 
+/* Of the first epoch. @r is that of this rank. */
+static uint64_t order_of_ranks(const struct run_result *r,
+			       const struct comm *comm)
+{
+	uint64_t mine = r->epochs_n ? r->epochs[0].order : 0;
+	int64_t sum = (int64_t)(mine * (2 * (uint64_t)comm->rank + 1) >> 16);
+
+	comm->allreduce(&sum, 1, COMM_SUM);
+	return (uint64_t)sum;
+}
+
 /* The share of the bytes read that the page cache had. NaN: not known. */
 static double cached(const struct run_result *r)
 {
@@ -79,7 +90,7 @@ static int run_one(const struct workload *w, const struct run_options *options,
 	if (!rc) {
 		to->seed = w->pipeline.seed;
 		to->au_percent = mean_au(&r, comm);
-		to->order = r.epochs_n ? r.epochs[0].order : 0;
+		to->order = order_of_ranks(&r, comm);
 		stopped = r.stopped;
 		comm->allreduce(&stopped, 1, COMM_MAX);
 		to->stopped = stopped;

@@ -49,6 +49,11 @@ check 'by steps' 'rules mlperf-3.0 t.json --memory 1 --set pipeline.batch=4; [ "
 check 'AU below the bar' 'rules mlperf-3.0 t.json --memory 1 --set rules.au_percent=100; [ "$(judged "v[\"utilization\"][\"pass\"]")" = False ]'
 check 'no bar given' 'rules mlperf-3.0 t.json --memory 1 --set rules.au_percent=0; [ "$(judged "v[\"utilization\"][\"pass\"]")" = False ]'
 check 'an order that stays' 'rules mlperf-3.0 t.json --memory 1 --set pipeline.order=sequential; [ "$(judged "v[\"seeds\"][\"pass\"], v[\"seeds\"][\"is\"]")" = "(False, 1.0)" ]'
+# Streams shuffle files, and one file has one order.
+sed 's/"files": 1000/"files": 1, "samples_per_file": 9, "format": "tfrecord"/' t.json >one.json
+check 'one file of a stream: its order cannot change' '"$IOREEL" gen -q one.json one &&
+	{ "$IOREEL" run -q --json --data one --rules mlperf-3.0 one.json >r.json 2>err; [ $? = 3 ]; } &&
+	[ "$(judged "v[\"seeds\"][\"pass\"], v[\"seeds\"][\"is\"], v[\"seeds\"][\"bound\"]")" = "(True, 1.0, 1.0)" ]'
 check 'a scale is no submission' '"$IOREEL" gen -q --scale 1/2 t.json half; "$IOREEL" run -q --json --scale 1/2 --data half --rules mlperf-3.0 t.json >r.json 2>err; [ $? = 3 ] &&
 	[ "$(judged "v[\"scale\"][\"pass\"]")" = False ] && [ "$(judged "v[\"scale\"][\"text\"]")" = "--scale 0.5: no valid submission" ]'
 check 'mlperf-2.0 has no rule on file systems' 'rules mlperf-2.0 t.json; [ "$(judged "d[\"rules\"], \"file-systems\" in v, \"spread\" in v")" = "('"'mlperf-2.0'"', False, True)" ]'
