@@ -59,7 +59,7 @@ static double mean_au(const struct run_result *r, const struct comm *comm)
 	return v[1] ? NAN : (double)v[0] / 1e9 / comm->size;
 }
 
-/* Of the first epoch. @r is that of this rank. */
+/* The order of the first epoch, over all ranks. @r is that of this rank. */
 static uint64_t order_of_ranks(const struct run_result *r,
 			       const struct comm *comm)
 {

@@ -18,28 +18,42 @@
 #define STATES_MOST 64
 #define OBJECT_MOST 68719476736.0 /* bytes of an object of a cache */
 
+int64_t workload_column_bytes(const struct workload_dataset *d)
+{
+	int64_t bytes = 0; /* the bounds of the keys keep it below 2^58 */
+
+	for (uint32_t i = 0; i < d->columns_n; i++)
+		bytes += d->columns[i].count * d->columns[i].bytes;
+	return bytes;
+}
+
 static void check_columns(const struct workload_dataset *d,
 			  struct workload_faults *f)
 {
 	double samples = (double)d->files * (double)d->samples_per_file;
-	double columns = 0, bytes = 0;
+	double columns = 0;
+	int64_t bytes = workload_column_bytes(d);
 
-	for (uint32_t i = 0; i < d->columns_n; i++) {
+	for (uint32_t i = 0; i < d->columns_n; i++)
 		columns += (double)d->columns[i].count;
-		bytes += (double)d->columns[i].count *
-			 (double)d->columns[i].bytes;
-	}
 	if (columns > COLUMNS_MOST)
 		workload_fault(f,
 			       "dataset.columns: %.9g columns, more than %.9g",
 			       columns, COLUMNS_MOST);
-	if (samples * bytes > DATASET_MOST)
+	if (samples * (double)bytes > DATASET_MOST)
 		workload_fault(f,
 			       "dataset.columns: %.3g bytes in all, more than "
 			       "%.3g",
-			       samples * bytes, DATASET_MOST);
+			       samples * (double)bytes, DATASET_MOST);
 	if (d->columns_n && d->format != WORKLOAD_PARQUET)
 		workload_fault(f, "dataset.columns: only of parquet");
+	if (d->columns_n && d->sample_bytes.n &&
+	    (quantiles_at(&d->sample_bytes, 0) != bytes ||
+	     quantiles_at(&d->sample_bytes, 1) != bytes))
+		workload_fault(f,
+			       "dataset.sample_bytes: the columns of a sample "
+			       "have %" PRId64 " bytes",
+			       bytes);
 }
 
 /* No other format is compressed when it is made: never ignore the key. */

@@ -8,6 +8,7 @@
 struct reel_buf;
 struct reel_error;
 struct workload;
+struct workload_dataset;
 struct workload_key;
 
 #define FAULTS_MOST 1000 /* listed; all are counted */
@@ -26,6 +27,9 @@ int workload_faults_end(const struct workload_faults *f, const char *what,
 			struct reel_error *err);
 /* Rules between keys. */
 void workload_check_values(const struct workload *w, struct workload_faults *f);
+
+/* The bytes of a sample, by its columns; 0 without columns. */
+int64_t workload_column_bytes(const struct workload_dataset *d);
 
 /* The number of elements of the list, or of the quantiles, at @field. */
 uint32_t *workload_list_count(const struct workload_key *k, void *field);

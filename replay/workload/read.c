@@ -207,6 +207,18 @@ static int numbers(struct reading *r, const struct place *p,
 	return 0;
 }
 
+static int one_value(struct quantiles *q, int64_t value, struct reel_error *err)
+{
+	free(q->value);
+	q->n = 0;
+	q->value = reel_alloc(1, sizeof(*q->value), err);
+	if (!q->value)
+		return -1;
+	q->value[0] = value;
+	q->n = 1;
+	return 0;
+}
+
 static int quantiles(struct reading *r, const struct place *p,
 		     const struct workload_key *k, const json_t *v,
 		     struct quantiles *q)
@@ -229,16 +241,8 @@ static int quantiles(struct reading *r, const struct place *p,
 		fault_at(r, p, "neither a number nor {\"quantiles\": [...]}");
 		return 0;
 	}
-	if (!number(r, p, k, v, true, &x))
-		return 0;
-	free(q->value);
-	q->n = 0;
-	q->value = reel_alloc(1, sizeof(*q->value), r->err);
-	if (!q->value)
-		return -1;
-	q->value[0] = (int64_t)x;
-	q->n = 1;
-	return 0;
+	return number(r, p, k, v, true, &x) ? one_value(q, (int64_t)x, r->err)
+					    : 0;
 }
 
 /* --- groups and lists ----------------------------------------------------- */
@@ -446,13 +450,22 @@ out:
 	return rc;
 }
 
+/* Columns say the bytes of a sample, where the document does not. */
+static int sample_of_columns(struct workload_dataset *d, struct reel_error *err)
+{
+	if (!d->columns_n || d->sample_bytes.n)
+		return 0;
+	return one_value(&d->sample_bytes, workload_column_bytes(d), err);
+}
+
 int workload_read(struct workload *w, const char *path, struct reel_buf *faults,
 		  struct reel_error *err)
 {
 	struct workload_faults f = {.all = faults};
 
 	workload_init(w);
-	if (read_document(w, path, &f, err))
+	if (read_document(w, path, &f, err) ||
+	    sample_of_columns(&w->dataset, err))
 		return -1;
 	if (!f.count)
 		workload_check_values(w, &f);

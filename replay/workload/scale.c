@@ -7,6 +7,7 @@
 
 #include "lib/error.h"
 
+#include "replay/workload/internal.h"
 #include "replay/workload/workload.h"
 
 #define STEPS_LEAST                                                            \
@@ -66,6 +67,18 @@ static void scale_kvcache(struct workload_kvcache *k, double factor)
 	k->capacity_bytes = scaled(k->capacity_bytes, factor);
 }
 
+/* Columns keep their number, so that a sample has a byte of each at least. */
+static void scale_sample(struct workload_dataset *d, double factor)
+{
+	struct quantiles *q = &d->sample_bytes;
+
+	scale_quantiles(q, factor);
+	for (uint32_t i = 0; i < d->columns_n; i++)
+		d->columns[i].bytes = scaled(d->columns[i].bytes, factor);
+	for (uint32_t i = 0; d->columns_n && i < q->n; i++)
+		q->value[i] = workload_column_bytes(d);
+}
+
 void workload_scale(struct workload *w, double scale)
 {
 	struct workload_dataset *d = &w->dataset;
@@ -82,7 +95,7 @@ void workload_scale(struct workload *w, double scale)
 	w->evaluation.files = scaled(w->evaluation.files, count);
 	if (w->total_steps)
 		w->total_steps = scaled(w->total_steps, count);
-	scale_quantiles(&d->sample_bytes, scale);
+	scale_sample(d, scale);
 	for (uint32_t i = 0; i < d->series_bytes_n; i++)
 		d->series_bytes[i] = scaled(d->series_bytes[i], scale);
 	d->chunk_bytes = scaled(d->chunk_bytes, scale);

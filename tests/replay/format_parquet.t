@@ -9,8 +9,17 @@ w set w.json dataset.row_group_rows=4 >o.json && mv o.json w.json
 each_sample
 faults
 columns='dataset.columns=[{"bytes": 4, "count": 3}, {"bytes": 8, "read": false}, {"bytes": 601}]'
-check 'columns: every sample' 'w set w.json "$columns" >c.json && "$IOREEL" gen -q c.json ds.c &&
+check 'columns: every sample' 'w set w.json "$columns" dataset.sample_bytes=621 >c.json && "$IOREEL" gen -q c.json ds.c &&
 	"$IOREEL" run c.json --data ds.c --json >r.json && [ "$(field r.json "d[\"epochs\"][0][\"checksum\"]")" = "$(head -1 sums)" ]'
+# Rules and scales go by the bytes of a sample.
+check 'columns say the bytes of a sample' 'python3 -c "
+import json
+d = json.load(open(\"c.json\")); del d[\"dataset\"][\"sample_bytes\"]; json.dump(d, open(\"without.json\", \"w\"))" &&
+	w check without.json && [ "$(w set without.json name=x | field /dev/stdin "d[\"dataset\"][\"sample_bytes\"]")" = 621 ]'
+check 'and contradict no others' '! w set c.json dataset.sample_bytes=620 2>err && grep -q "dataset.sample_bytes: the columns of a sample have 621 bytes" err'
+check 'a scale below the samples of a few steps makes columns smaller' 'w set w.json dataset.files=1 dataset.samples_per_file=6 pipeline.batch=1 pipeline.readers=0 \
+		"dataset.columns=[{\"bytes\": 90000, \"count\": 2}]" dataset.sample_bytes=180000 >wide.json &&
+	"$IOREEL" gen -q --scale 1/10 wide.json tenth && n=$(cat tenth/train/*.parquet | wc -c) && [ "$n" -ge 108000 ] && [ "$n" -lt 112000 ]'
 
 cat >read.py <<'PY'
 import glob, sys
