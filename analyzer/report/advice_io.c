@@ -10,6 +10,9 @@
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
 
+#define LARGE_BYTES (1 << 20) /* of a transfer */
+#define FEW_CALLS 100
+
 /* Page-cache misses outside of computation. */
 bool advice_storage_bound(const struct report *r, struct advice *a)
 {
@@ -152,16 +155,28 @@ static int64_t unnamed_io(const struct report *r)
 	return most + unranked_io(r);
 }
 
-static const char *remedy_of(int group)
+/* Larger transfers help small ones, fewer calls help many. */
+static const char *remedy_of(int group, int64_t calls, int64_t bytes)
 {
-	return group == REEL_GROUP_READ
-		       ? "larger reads, several at a time, or a thread that "
-			 "reads ahead."
-	       : group == REEL_GROUP_WRITE
-		       ? "larger writes, or a thread of their own."
-	       : group == REEL_GROUP_SYNC
-		       ? "fewer syncs."
-		       : "fewer, larger files; several of them at a time.";
+	bool large = calls > 0 && bytes / calls >= LARGE_BYTES;
+	bool few = calls < FEW_CALLS;
+
+	switch (group) {
+	case REEL_GROUP_READ:
+		return large ? "several reads at a time, or a thread that "
+			       "reads ahead."
+			     : "larger reads, several at a time, or a thread "
+			       "that reads ahead.";
+	case REEL_GROUP_WRITE:
+		return large ? "several writes at a time, or a thread of their "
+			       "own."
+			     : "larger writes, or a thread of their own.";
+	case REEL_GROUP_SYNC:
+		return few ? "syncs by a thread of their own." : "fewer syncs.";
+	default:
+		return few ? "storage that answers them faster: they are few."
+			   : "fewer, larger files; several of them at a time.";
+	}
 }
 
 /* The three kinds of calls that took most time; the remedy is for the first. */
@@ -194,7 +209,9 @@ static void append_groups(const struct report *r, struct advice *a)
 				      part, advice_share(r->group[most].dur_ns,
 							 r->group_sum_ns)));
 		if (!n)
-			advice_append(a->try_this, "%s", remedy_of(most));
+			advice_append(a->try_this, "%s",
+				      remedy_of(most, r->group[most].calls,
+						r->group[most].bytes));
 	}
 	advice_append(a->text, ".");
 }
@@ -207,9 +224,11 @@ static bool counted_bound(const struct report *r, struct advice *a)
 		write_ns = r->counted.write_ns, meta_ns = r->counted.meta_ns,
 		sum_ns = read_ns + write_ns + meta_ns;
 	double share = advice_of_run(r, ns);
-	int group = read_ns >= write_ns && read_ns >= meta_ns ? REEL_GROUP_READ
-		    : write_ns >= meta_ns		      ? REEL_GROUP_WRITE
-							      : REEL_GROUP_META;
+	static const int group[] = {REEL_GROUP_READ, REEL_GROUP_WRITE,
+				    REEL_GROUP_META};
+	int most = read_ns >= write_ns && read_ns >= meta_ns ? 0
+		   : write_ns >= meta_ns		     ? 1
+							     : 2;
 	char time[REEL_NUM], run[ADVICE_RUN], part[REEL_NUM], reads[REEL_NUM],
 		writes[REEL_NUM], meta[REEL_NUM];
 
@@ -225,7 +244,9 @@ static bool counted_bound(const struct report *r, struct advice *a)
 		reel_columns_percent(reads, advice_share(read_ns, sum_ns)),
 		reel_columns_percent(writes, advice_share(write_ns, sum_ns)),
 		reel_columns_percent(meta, advice_share(meta_ns, sum_ns)));
-	advice_append(a->try_this, "%s", remedy_of(group));
+	advice_append(a->try_this, "%s",
+		      remedy_of(group[most], r->counted.calls[most],
+				most < 2 ? r->counted.bytes[most] : 0));
 	advice_fact(a, "io", "ns", (double)ns);
 	advice_fact(a, "io_share", "share", share);
 	return true;

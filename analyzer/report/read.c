@@ -400,7 +400,7 @@ static int fill_import(struct report *r, struct reel_view *v)
 static int fill_counters(struct report *r, struct reel_view *v)
 {
 	int64_t read_ns = INT("read_ns"), write_ns = INT("write_ns"),
-		meta_ns = INT("meta_ns"), sum_ns, most_ns;
+		meta_ns = INT("meta_ns"), sum_ns, most_ns, looks;
 
 	if (!strcmp(reel_view_text(v, "module"), "STDIO")) {
 		r->stdio[0].calls = INT("reads");
@@ -409,7 +409,8 @@ static int fill_counters(struct report *r, struct reel_view *v)
 		r->stdio[1].bytes = INT("write_bytes");
 	}
 	if (__builtin_add_overflow(read_ns, write_ns, &sum_ns) ||
-	    __builtin_add_overflow(sum_ns, meta_ns, &sum_ns))
+	    __builtin_add_overflow(sum_ns, meta_ns, &sum_ns) ||
+	    __builtin_add_overflow(INT("opens"), INT("stats"), &looks))
 		return 0; /* no real log */
 	most_ns = r->counted.read_ns + r->counted.write_ns + r->counted.meta_ns;
 	if (sum_ns <= most_ns)
@@ -419,6 +420,11 @@ static int fill_counters(struct report *r, struct reel_view *v)
 	r->counted.read_ns = read_ns;
 	r->counted.write_ns = write_ns;
 	r->counted.meta_ns = meta_ns;
+	r->counted.calls[0] = INT("reads");
+	r->counted.calls[1] = INT("writes");
+	r->counted.calls[2] = looks;
+	r->counted.bytes[0] = INT("read_bytes");
+	r->counted.bytes[1] = INT("write_bytes");
 	return 0;
 }
 

@@ -98,6 +98,8 @@ struct report {
 	struct {
 		char module[16];
 		int64_t read_ns, write_ns, meta_ns;
+		/* of reads, writes; metadata: opens and stats */
+		int64_t calls[3], bytes[2];
 	} counted;
 	struct {
 		int64_t calls, bytes;

@@ -9,6 +9,7 @@
 #include "tests/lib/tap.h"
 
 #define S INT64_C(1000000000)
+#define MIB INT64_C(1048576)
 
 static struct reel_error err;
 
@@ -363,6 +364,33 @@ static void run(void)
 	   "of the events' time where the job's is unknown: %s", verdict);
 	r.wall_ns = 5 * S;
 	ok(only(&r, "IO-BOUND", "20 %"), "and where events end after the job");
+
+	static const struct {
+		int group;
+		int64_t calls, bytes;
+		const char *tip;
+	} remedy[] = {
+		{REEL_GROUP_WRITE, 1000, 1000 * MIB - 1, "larger writes, or"},
+		{REEL_GROUP_WRITE, 1000, 1000 * MIB, "several writes"},
+		{REEL_GROUP_READ, 1000, 1000 * MIB - 1, "larger reads, "},
+		{REEL_GROUP_READ, 1000, 1000 * MIB, "several reads"},
+		{REEL_GROUP_META, 99, 0, "storage that answers them faster"},
+		{REEL_GROUP_META, 100, 0, "fewer, larger files"},
+		{REEL_GROUP_SYNC, 99, 0, "syncs by a thread"},
+		{REEL_GROUP_SYNC, 100, 0, "fewer syncs"},
+	};
+	r = quiet();
+	r.io_ns = r.group_sum_ns = 2 * S;
+	for (size_t i = 0; i < sizeof(remedy) / sizeof(*remedy); i++) {
+		memset(r.group, 0, sizeof(r.group));
+		r.group[remedy[i].group].calls = remedy[i].calls;
+		r.group[remedy[i].group].bytes = remedy[i].bytes;
+		r.group[remedy[i].group].dur_ns = 2 * S;
+		ok(has(&r, "IO-BOUND") &&
+			   strstr(r.advice[0].try_this, remedy[i].tip) ==
+				   r.advice[0].try_this,
+		   "the remedy fits the calls: %s", r.advice[0].try_this);
+	}
 
 	r = quiet();
 	r.io_ns = 8 * S;
