@@ -373,9 +373,10 @@ static int sweep(struct sweeping *s, struct reel_error *err)
 	return (s->done && write_results(s, err)) || rc ? -1 : 0;
 }
 
-/* Every rank of mpirun would sweep, in the same folder. True: and the first rank has
- * said it. */
-static bool is_rank_of_many(void)
+/* Every rank of mpirun would sweep, in the same folder. True: with the status to exit
+ * with. The first rank says it and fails; the others end well, as mpirun kills all
+ * ranks when one fails, before the first has said it. */
+static bool is_rank_of_many(int *status)
 {
 	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
 		const struct reel_launcher *l = &reel_launchers[i];
@@ -384,11 +385,13 @@ static bool is_rank_of_many(void)
 
 		if (l->kind != REEL_LAUNCHER_MPI || !size || atoi(size) < 2)
 			continue;
+		*status = 0;
 		if (!rank || !atoi(rank))
-			reel_cli_usage(&cmd_sweep,
-				       "start sweep once, not on each rank: "
-				       "--launch \"mpirun -n N\" starts the "
-				       "ranks of each run");
+			*status = reel_cli_usage(
+				&cmd_sweep,
+				"start sweep once, not on each rank: "
+				"--launch \"mpirun -n N\" starts the "
+				"ranks of each run");
 		return true;
 	}
 	return false;
@@ -427,9 +430,9 @@ static int run(int argc, char **argv)
 				      "a workload, --data and --set are "
 				      "needed");
 	}
-	if (is_rank_of_many()) {
+	if (is_rank_of_many(&rc)) {
 		free(sets.item);
-		return 2;
+		return rc;
 	}
 	s.file = argv[first];
 	rc = sweep_init(&s.grid, sets.item, sets.n, (int)s.repeats, &err) ||
