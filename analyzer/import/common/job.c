@@ -455,7 +455,8 @@ void import_job_set_cloexec(struct import_job *j, int thread, int64_t fd,
 const char *import_job_command(const struct import_job *j)
 {
 	for (uint32_t i = 0; i < j->processes; i++)
-		if (j->process[i].command && *j->process[i].command)
+		if (j->process[i].parent < 0 && j->process[i].command &&
+		    *j->process[i].command)
 			return j->process[i].command;
 	return "";
 }

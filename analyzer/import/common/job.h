@@ -89,7 +89,8 @@ int import_job_describe(struct import_job *j, int process,
 /* FD_CLOEXEC of @fd was set or cleared. */
 void import_job_set_cloexec(struct import_job *j, int thread, int64_t fd,
 			    bool cloexec);
-/* The command of the first process that called exec; "": none did. */
+/* The command of the first process that no other one forked and that called exec;
+ * "": none did. */
 const char *import_job_command(const struct import_job *j);
 
 /*

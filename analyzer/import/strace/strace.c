@@ -19,6 +19,7 @@
 #include "lib/intmap.h"
 
 #include "analyzer/import/common/job.h"
+#include "analyzer/import/common/run_name.h"
 #include "analyzer/import/strace/strace_call.h"
 #include "analyzer/import/strace/strace_line.h"
 #include "analyzer/import/strace/strace_source.h"
@@ -455,7 +456,7 @@ static void name_of(const char *command, char *out, size_t room)
 }
 
 static int finish(struct importer *im, struct reel_writer *w,
-		  struct reel_error *err)
+		  const struct import_input *in, struct reel_error *err)
 {
 	bool real = im->sources.clock == STRACE_REAL ||
 		    im->sources.clock == STRACE_REAL_SECONDS;
@@ -469,7 +470,7 @@ static int finish(struct importer *im, struct reel_writer *w,
 		.clock_error_ns = has_whole_seconds(im) ? NS_PER_S : 1000,
 		.job_json = "{\"imported_from\":\"strace\"}",
 	};
-	char name[256];
+	char name[256], file[256];
 
 	for (uint32_t i = 0; i < im->pendings; i++)
 		im->no_end += im->pending[i].info &&
@@ -477,7 +478,7 @@ static int finish(struct importer *im, struct reel_writer *w,
 	run.lost = (int64_t)(im->sources.not_understood + im->no_end);
 	run.command = import_job_command(im->job);
 	name_of(run.command, name, sizeof(name));
-	run.name = *name ? name : "strace";
+	run.name = *name ? name : import_run_name(in->path[0], NULL, file);
 	if (reel_writer_settle(w, err) || put_losses(im, w, err))
 		return -1;
 	return import_job_finish(im->job, &run, err);
@@ -525,7 +526,7 @@ static int strace_load(struct reel_writer *w, const struct import_input *in,
 			  (unsigned long long)im->sources.lines);
 		goto out;
 	}
-	rc = finish(im, w, err);
+	rc = finish(im, w, in, err);
 out:
 	importer_fini(im);
 	free(im);
