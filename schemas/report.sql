@@ -89,12 +89,14 @@ ORDER BY rank, ordinal;
 --   max_workers, min_workers   over the passes that had any; NULL: none had
 --   worker_restarts            passes, other than the first, with workers that
 --               were forked since the last step before, and for no evaluation
+--   call_share                 the time of their calls of I/O over their lifetimes;
+--               calls of several threads at a time add up
 -- Events at the same time are in the order of "kind": an evaluation begins,
 -- workers start, are counted, end.
--- unit: workers, passes    empty: no row for a rank without workers
+-- unit: workers, passes; a share    empty: no row for a rank without workers
 -- source: ioreel-report(1), "loader workers"
 CREATE VIEW v_loader_workers (process_id, max_workers, min_workers,
-	worker_restarts) AS
+	worker_restarts, call_share) AS
 WITH RECURSIVE
 ancestor (worker, process_id) AS (
 	SELECT process_id, parent_id FROM process WHERE role = 'worker'
@@ -103,7 +105,10 @@ ancestor (worker, process_id) AS (
 	FROM ancestor a JOIN process p ON p.process_id = a.process_id
 	WHERE a.process_id NOT IN (SELECT process_id FROM rank_time)),
 worker AS MATERIALIZED (
-	SELECT a.process_id, p.start_ns, p.end_ns
+	SELECT a.process_id, p.start_ns, p.end_ns,
+		(SELECT sum(r.dur_ns) FROM rollup r JOIN call c USING (call_id)
+			WHERE r.process_id = a.worker AND r.message = 0
+				AND NOT c.higher_layer) AS call_ns
 	FROM ancestor a JOIN process p ON p.process_id = a.worker
 	WHERE a.process_id IN (SELECT process_id FROM rank_time)),
 eval AS MATERIALIZED (
@@ -140,7 +145,9 @@ since AS (
 SELECT process_id,
 	nullif(max(alive) FILTER (WHERE kind IN (2, 3)), 0),
 	min(alive) FILTER (WHERE kind = 2 AND alive > 0),
-	count(*) FILTER (WHERE kind = 2 AND forked > before)
+	count(*) FILTER (WHERE kind = 2 AND forked > before),
+	(SELECT total(w.call_ns) / nullif(sum(w.end_ns - w.start_ns), 0)
+		FROM worker w WHERE w.process_id = since.process_id)
 FROM since
 GROUP BY process_id;
 
@@ -155,7 +162,8 @@ CREATE VIEW v_rank (rank, process_id, world, host, compute_source, steps,
 	median_step_ns, median_fetch_ns, median_compute_ns, median_own_io_ns,
 	median_other_ns, io_ns, hidden_ns, exposed_ns, fetch_ns, workers,
 	min_workers, worker_restarts, hidden_share, computing_share, stall_share,
-	wait_share, worker_busy_share, worker_io_share, headroom) AS
+	wait_share, worker_busy_share, worker_io_share, headroom,
+	worker_call_share) AS
 SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	(SELECT coalesce(sum(s.steps), 0) FROM step s
 		WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL),
@@ -170,7 +178,7 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	coalesce(w.min_workers, w.max_workers, o.workers),
 	coalesce(w.worker_restarts, 0), o.hidden_share, o.computing_share,
 	o.stall_share, o.wait_share, o.worker_busy_share, o.worker_io_share,
-	o.headroom
+	o.headroom, w.call_share
 FROM v_overlap o
 JOIN rank_time t USING (process_id)
 LEFT JOIN v_loader_workers w USING (process_id)

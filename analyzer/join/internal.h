@@ -40,6 +40,8 @@ struct join_process {
 	int last_part;			/* the last one that has it */
 	int io_part;			/* the part whose events count; -1 */
 	int span_part[REEL_SPANS];	/* the same for spans, by kind */
+	/* From the first fetch to the end of the last one; 0: none. */
+	int64_t loop_start_ns, loop_end_ns;
 };
 
 struct join_thread {
@@ -65,6 +67,7 @@ struct join {
 	struct reel_writer *writer;
 	struct join_process *process;
 	uint32_t processes, process_room;
+	bool has_workers; /* the loader, by a profile */
 	struct join_thread *thread;
 	uint32_t threads, thread_room;
 	struct join_host *host;
@@ -98,6 +101,9 @@ int64_t join_int(sqlite3_stmt *q, int column, int64_t none);
  * parts before. */
 int join_processes_read(struct join *j, struct join_part *p,
 			struct reel_error *err);
+/* ... and the roles of loader workers, once all parts are read: a profile says that
+ * there are some, a log of I/O shows processes. */
+int join_workers_mark(struct join *j, struct reel_error *err);
 /* files.c: its files by their paths. */
 int join_files_read(struct join *j, struct join_part *p,
 		    struct reel_error *err);

@@ -153,7 +153,9 @@ static int join(struct join *j, struct reel_store *out,
 		if (join_processes_read(j, &j->part[i], err) ||
 		    join_files_read(j, &j->part[i], err))
 			return -1;
-	return reel_writer_new(&j->writer, out, &options, err) ||
+	return join_workers_mark(j, err) ||
+			       reel_writer_new(&j->writer, out, &options,
+					       err) ||
 			       join_merge(j, err) || join_rows_write(j, err) ||
 			       join_run_write(j, err)
 		       ? -1

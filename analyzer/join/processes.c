@@ -363,8 +363,15 @@ static int add_kind(struct join *j, struct join_part *p, sqlite3_stmt *q,
 
 	(void)err;
 	if (id && kind > 0 && kind < REEL_SPANS &&
-	    j->process[id - 1].span_part[kind] < 0)
+	    j->process[id - 1].span_part[kind] < 0) {
 		j->process[id - 1].span_part[kind] = (int)(p - j->part);
+		if (kind == REEL_SPAN_FETCH) {
+			j->process[id - 1].loop_start_ns =
+				join_int(q, 2, 0) + p->base_ns;
+			j->process[id - 1].loop_end_ns =
+				join_int(q, 3, 0) + p->base_ns;
+		}
+	}
 	return 0;
 }
 
@@ -388,10 +395,68 @@ int join_processes_read(struct join *j, struct join_part *p,
 					     "fork_thread FROM process",
 					     set_parent, err) ||
 			       join_each_row(j, p,
-					     "SELECT DISTINCT process_id, kind "
-					     "FROM span JOIN thread "
-					     "USING (thread_id)",
+					     "SELECT process_id, kind, "
+					     "min(s.start_ns), "
+					     "max(s.start_ns + s.dur_ns) "
+					     "FROM span s JOIN thread "
+					     "USING (thread_id) GROUP BY 1, 2",
 					     add_kind, err)
 		       ? -1
 		       : 0;
+}
+
+/* --- loader workers ------------------------------------------------------- */
+
+static int see_loader(struct join *j, struct join_part *p, sqlite3_stmt *q,
+		      struct reel_error *err)
+{
+	(void)p;
+	(void)err;
+	j->has_workers = j->has_workers || sqlite3_column_int(q, 0);
+	return 0;
+}
+
+static bool says(const char *text, const char *part)
+{
+	return text && strstr(text, part);
+}
+
+/* The process whose loader forked @c or started it by multiprocessing; NULL: it is
+ * another child. */
+static const struct join_process *feeds(const struct join *j,
+					const struct join_process *c)
+{
+	const struct join_process *up;
+
+	if (!c->row.parent_id || !c->row.role ||
+	    strcmp(c->row.role, "child") != 0)
+		return NULL;
+	up = &j->process[c->row.parent_id - 1];
+	if (c->row.exe && !says(c->row.command, "--multiprocessing-fork"))
+		return NULL;
+	if (says(up->row.command, "multiprocessing.forkserver") &&
+	    up->row.parent_id)
+		up = &j->process[up->row.parent_id - 1];
+	return up;
+}
+
+int join_workers_mark(struct join *j, struct reel_error *err)
+{
+	static const char sql[] =
+		"SELECT json_extract(job_json, '$.loader') = 'processes' "
+		"FROM run";
+
+	for (int i = 0; i < j->parts; i++)
+		if (join_each_row(j, &j->part[i], sql, see_loader, err))
+			return -1;
+	for (uint32_t i = 0; j->has_workers && i < j->processes; i++) {
+		struct join_process *c = &j->process[i];
+		const struct join_process *up = feeds(j, c);
+
+		if (up && up->span_part[REEL_SPAN_FETCH] >= 0 &&
+		    c->row.events && c->row.start_ns < up->loop_end_ns &&
+		    c->row.end_ns > up->loop_start_ns)
+			c->row.role = "worker";
+	}
+	return 0;
 }

@@ -2,7 +2,10 @@
 /* Rows of the sources that are copied with other ids, and the row of the run. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <jansson.h>
 
 #include "lib/error.h"
 #include "lib/store/insert.h"
@@ -294,9 +297,28 @@ int join_rows_write(struct join *j, struct reel_error *err)
 struct run {
 	struct reel_writer_run row;
 	struct reel_buf text[5]; /* name, command, cwd, host, framework */
-	struct reel_buf job;
+	json_t *job;		 /* members of all; NULL: none so far */
 	bool clocks; /* each source knows the error of its clock so far */
 };
+
+static int add_job(struct run *r, const char *text, struct reel_error *err)
+{
+	json_t *job = json_loads(text, 0, NULL);
+	int rc = 0;
+
+	if (!json_is_object(job)) {
+		json_decref(job); /* damaged */
+		return 0;
+	}
+	if (!r->job) {
+		r->job = job;
+		return 0;
+	}
+	if (json_object_update_missing(r->job, job))
+		rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
+	json_decref(job);
+	return rc;
+}
 
 /* Values that an earlier source lacks are those of the next one. */
 static int add_run(struct run *r, const struct join_part *p, sqlite3_stmt *q,
@@ -309,12 +331,8 @@ static int add_run(struct run *r, const struct join_part *p, sqlite3_stmt *q,
 		if (!r->text[i].len &&
 		    reel_buf_puts(&r->text[i], text_of(q, i), err))
 			return -1;
-	if ((!r->job.len || !strcmp(reel_buf_text(&r->job), "{}")) &&
-	    *text_of(q, 5)) {
-		reel_buf_reset(&r->job);
-		if (reel_buf_puts(&r->job, text_of(q, 5), err))
-			return -1;
-	}
+	if (add_job(r, text_of(q, 5), err))
+		return -1;
 	if (!row->start_real_ns && real_ns)
 		row->start_real_ns = real_ns - p->base_ns;
 	if (row->wall_ns == REEL_NO_OFFSET)
@@ -369,19 +387,21 @@ int join_run_write(struct join *j, struct reel_error *err)
 				.exit_signal = REEL_NO_OFFSET},
 			.clocks = true};
 	int rc = read_runs(&r, j, err);
+	char *job = r.job ? json_dumps(r.job, JSON_COMPACT) : NULL;
 
 	r.row.name = r.text[0].len ? reel_buf_text(&r.text[0]) : "unknown";
 	r.row.command = reel_buf_text(&r.text[1]);
 	r.row.cwd = known(&r.text[2]);
 	r.row.host = known(&r.text[3]);
 	r.row.framework = known(&r.text[4]);
-	r.row.job_json = r.job.len ? reel_buf_text(&r.job) : "{}";
+	r.row.job_json = job ? job : "{}";
 	if (!r.clocks)
 		r.row.clock_error_ns = REEL_NO_OFFSET;
 	if (!rc)
 		rc = reel_writer_finish(j->writer, &r.row, err);
 	for (int i = 0; i < 5; i++)
 		reel_buf_fini(&r.text[i]);
-	reel_buf_fini(&r.job);
+	json_decref(r.job);
+	free(job);
 	return rc;
 }

@@ -34,6 +34,7 @@ const struct advice_threshold advice_threshold = {
 	.opens = 100,
 	.meta_share = 0.30,
 	.meta_calls = 1000,
+	.code_share = 0.50,
 	.small_share = 0.20,
 	.small_count = 0.50,
 	.small_calls = 1000,
@@ -132,6 +133,23 @@ static double reads_per_open(const struct report *r)
 				 : (double)m->calls;
 }
 
+bool advice_is_start_up(const struct report *r, struct advice *a)
+{
+	char part[REEL_NUM];
+
+	if (!(r->code_meta_share >= advice_threshold.code_share))
+		return false;
+	advice_append(a->text,
+		      "; %s of the time in calls other than reads and writes "
+		      "is for code and system files",
+		      reel_columns_percent(part, r->code_meta_share));
+	advice_fact(a, "code_share", "share", r->code_meta_share);
+	advice_append(a->try_this,
+		      "fewer imports; code on local storage, or in one archive "
+		      "or image.");
+	return true;
+}
+
 static bool file_open(const struct report *r, struct advice *a)
 {
 	const struct report_group *o = &r->group[REEL_GROUP_OPEN];
@@ -154,17 +172,18 @@ static bool file_open(const struct report *r, struct advice *a)
 		advice_append(
 			a->text, "; median data file %s",
 			reel_num_size(size, (double)r->median_file_bytes));
-	advice_append(a->text, ").");
+	advice_append(a->text, ")");
 	advice_fact(a, "opens", "calls", (double)o->calls);
 	advice_fact(a, "open_close_share", "share", share);
 	advice_fact(a, "median_file", "B", (double)r->median_file_bytes);
-	advice_append(
-		a->try_this, "%s",
-		r->transfer[1].calls > r->transfer[0].calls
-			? "fewer, larger files to write, or files that "
-			  "stay open."
-			: "samples packed into TFRecord, WebDataset or HDF5 "
-			  "shards.");
+	if (!advice_is_start_up(r, a))
+		advice_append(a->try_this, "%s",
+			      r->transfer[1].calls > r->transfer[0].calls
+				      ? "fewer, larger files to write, or "
+					"files that stay open."
+				      : "samples packed into TFRecord, "
+					"WebDataset or HDF5 shards.");
+	advice_append(a->text, ".");
 	return true;
 }
 
@@ -197,16 +216,17 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 	if (errors * 10 > calls)
 		advice_append(a->text, "; %s of them failed",
 			      reel_num_count(num, errors));
-	advice_append(a->text, ".");
 	advice_fact(a, "meta_calls", "calls", (double)calls);
 	advice_fact(a, "meta_share", "share", share);
 	advice_fact(a, "failed", "calls", (double)errors);
-	advice_append(
-		a->try_this, "%s",
-		r->group[REEL_GROUP_META].dur_ns * 2 > ns
-			? "fewer, larger files to make, rename and remove."
-			: "a list of the files made once, without a look at "
-			  "each of them.");
+	if (!advice_is_start_up(r, a))
+		advice_append(a->try_this, "%s",
+			      r->group[REEL_GROUP_META].dur_ns * 2 > ns
+				      ? "fewer, larger files to make, rename "
+					"and remove."
+				      : "a list of the files made once, "
+					"without a look at each of them.");
+	advice_append(a->text, ".");
 	return true;
 }
 

@@ -179,6 +179,12 @@ static const char *remedy_of(int group, int64_t calls, int64_t bytes)
 	}
 }
 
+static bool is_transfer(int group)
+{
+	return group == REEL_GROUP_READ || group == REEL_GROUP_WRITE ||
+	       group == REEL_GROUP_SYNC;
+}
+
 /* The three kinds of calls that took most time; the remedy is for the first. */
 static void append_groups(const struct report *r, struct advice *a)
 {
@@ -188,7 +194,7 @@ static void append_groups(const struct report *r, struct advice *a)
 	};
 	bool said[REEL_GROUPS] = {false};
 	char part[REEL_NUM];
-	int n, g;
+	int n, g, first = -1;
 
 	for (n = 0; n < 3; n++) {
 		int most = -1;
@@ -209,10 +215,12 @@ static void append_groups(const struct report *r, struct advice *a)
 				      part, advice_share(r->group[most].dur_ns,
 							 r->group_sum_ns)));
 		if (!n)
-			advice_append(a->try_this, "%s",
-				      remedy_of(most, r->group[most].calls,
-						r->group[most].bytes));
+			first = most;
 	}
+	if (first >= 0 && (is_transfer(first) || !advice_is_start_up(r, a)))
+		advice_append(a->try_this, "%s",
+			      remedy_of(first, r->group[first].calls,
+					r->group[first].bytes));
 	advice_append(a->text, ".");
 }
 

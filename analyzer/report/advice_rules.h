@@ -26,6 +26,7 @@ struct advice_threshold {
 	int64_t opens;
 	double meta_share; /* META-HEAVY: stat, seek, rename ..., likewise */
 	int64_t meta_calls;
+	double code_share;  /* ... on code and system files: start-up */
 	double small_share; /* SMALL-READ, -WRITE: below 16 KiB, likewise */
 	double small_count; /* ... of all reads, writes */
 	int64_t small_calls;
@@ -60,6 +61,10 @@ advice_rule advice_storage_bound, advice_io_bound, advice_step_io,
  * to @share; NULL: none has any. Borrowed from @r. */
 const struct report_rank *advice_own_io_rank(const struct report *r,
 					     double *share);
+
+/* If most calls are for code and system files, say so and what helps. A trace of our
+ * own counts them apart; other tools do not. */
+bool advice_is_start_up(const struct report *r, struct advice *a);
 
 /* I/O outside the computation of the rank that has most of it, and at least that
  * of processes of no rank. REPORT_NONE: no rank's computation is known. */

@@ -95,6 +95,26 @@ static const struct loader *loader_of(const struct report *r)
 	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
 }
 
+/* The import has their calls, but not the batches that they make. */
+static void append_worker_calls(const struct report_rank *k, struct advice *a)
+{
+	bool io = k->worker_call_share >= advice_threshold.worker_io;
+	char calls[REEL_NUM];
+
+	advice_fact(a, "workers", "", (double)k->workers);
+	advice_fact(a, "worker_call_share", "share", k->worker_call_share);
+	advice_append(
+		a->text,
+		"; calls of I/O are %s of the time of the %lld loader %s.",
+		reel_columns_percent(calls, k->worker_call_share),
+		(long long)k->workers,
+		advice_number(k->workers, "worker", "workers"));
+	advice_append(a->try_this, "more workers (%lld now), or %s.",
+		      (long long)k->workers,
+		      io ? "fewer, larger files"
+			 : "less work for each sample: their I/O takes little");
+}
+
 /* Does the model wait for the workers, and these for I/O? */
 static void append_workers(const struct report *r, const struct report_rank *k,
 			   struct advice *a)
@@ -220,7 +240,10 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 		return true;
 	}
 	if (k->workers > 0) {
-		append_workers(r, k, a);
+		if (k->worker_busy_share == REPORT_NONE)
+			append_worker_calls(k, a);
+		else
+			append_workers(r, k, a);
 		return true;
 	}
 	append_no_workers(r, a);

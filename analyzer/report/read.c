@@ -365,6 +365,7 @@ static void get_rank(struct report_rank *k, struct reel_view *v)
 	k->wait_share = REAL("wait_share");
 	k->worker_busy_share = REAL("worker_busy_share");
 	k->worker_io_share = REAL("worker_io_share");
+	k->worker_call_share = REAL("worker_call_share");
 	k->headroom = REAL("headroom");
 }
 
@@ -428,6 +429,12 @@ static int fill_counters(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_classes(struct report *r, struct reel_view *v)
+{
+	r->code_meta_share = REAL("code_meta_share");
+	return 0;
+}
+
 static int fill_kernels(struct report *r, struct reel_view *v)
 {
 	r->kernels.processes = INT("processes");
@@ -444,6 +451,9 @@ static const struct {
 	{"SELECT * FROM v_summary", fill_summary},
 	{"SELECT * FROM v_rank_io_time", fill_rank_io},
 	{"SELECT * FROM v_group", fill_group},
+	{"SELECT sum(meta_ns) FILTER (WHERE class IN ('code', 'system')) * 1.0 "
+	 "/ nullif(sum(meta_ns), 0) AS code_meta_share FROM v_class",
+	 fill_classes},
 	{"SELECT * FROM v_call", fill_call},
 	{"SELECT * FROM v_mapped", fill_mapped},
 	{"SELECT * FROM v_stream_flush", fill_flushes},

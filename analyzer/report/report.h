@@ -70,7 +70,8 @@ struct report_rank {
 	int64_t io_ns, fetch_ns;
 	int64_t hidden_ns, exposed_ns; /* REPORT_NONE */
 	double hidden_share, computing_share, stall_share, wait_share,
-		worker_busy_share, worker_io_share, headroom; /* REPORT_NONE */
+		worker_busy_share, worker_io_share, worker_call_share,
+		headroom;	      /* REPORT_NONE */
 	int64_t workers, min_workers; /* REPORT_NONE: none seen */
 	int64_t worker_restarts; /* passes, not the first, with new workers */
 	char compute_source[32]; /* "": none */
@@ -118,7 +119,10 @@ struct report {
 		int64_t ranks, mean_ns, max_ns, sum_ns;
 	} rank_io; /* v_rank_io_time */
 	struct report_group group[REEL_GROUPS], meta[REPORT_META_ADVICE + 1];
-	int64_t group_sum_ns;		    /* of all groups */
+	int64_t group_sum_ns; /* of all groups */
+	/* The time for code and system files among that in calls other than
+	 * reads and writes. */
+	double code_meta_share;
 	struct report_transfer transfer[2]; /* reads, writes */
 	struct report_sizes sizes[2];	    /* the same */
 	struct report_mpiio mpiio[2];	    /* the same */

@@ -39,6 +39,17 @@ is 'ten jobs: anchors, the same' "$bad_anchors" ''
 is 'ten jobs with loader workers: reads, the same' "$bad_workers" ''
 is 'ten jobs whose tools begin and end their spans apart: anchors, the same' "$bad_wide" ''
 
+set -- $(make_job workers 1)
+import job.strace profile.json
+is 'children that the loader of the profile forked are its workers' \
+	"$(rows 'SELECT pid, role FROM process ORDER BY pid')" '4242 main;4243 worker;4244 worker;4245 child;'
+check 'the report counts them' '"$IOREEL" report s.db | grep -q "1 rank, 2 loader workers"'
+is 'their share of I/O: reads, opens and closes of all batches but 10 bytes' \
+	"$(rows 'SELECT round(worker_call_share * (SELECT sum(end_ns - start_ns) FROM process WHERE role = '"'worker'"')) FROM v_rank')" \
+	"$((240 * 62000)).0;"
+import job.strace job.chrome.json
+is 'without a profile nothing says that they are' "$(rows "SELECT count(*) FROM process WHERE role = 'worker'")" '0;'
+
 set -- $(make_job jitter 1)
 truth=$1 bytes=$2
 import job.strace profile.json

@@ -12,7 +12,7 @@ the start of job.strace to that of profile.json, and the bytes that were read.
 regular: steps of one length. wide: the profiler's steps are 120 us ahead of those of
 job.chrome.json; its fetches begin 120 us before them, and end 5 us after. workers: two
 loader workers read two batches ahead; the end of a fetch hands one out, and its reads
-begin 0.3 ms later.
+begin 0.3 ms later. A third child runs another program.
 """
 import json
 import random
@@ -51,6 +51,7 @@ def read_batch(step, now, pause, pid):
 
 
 WORKERS = 2 if how == "workers" else 0
+LOADER = "_MultiProcessingDataLoaderIter" if WORKERS else "_SingleProcessDataLoaderIter"
 ready, free, handed = {}, [0, 0], 0
 
 
@@ -87,10 +88,16 @@ for step in range(STEPS):
         if how == "wide":
             begin, fetched, end = begin - 125_000, fetched + 14_000, end - 125_000
         span(profile, f"ProfilerStep#{step}", begin, end - begin, cat="user_annotation")
-        span(profile, "enumerate(DataLoader)#_Single.__next__", begin + 5_000 + late,
+        span(profile, f"enumerate(DataLoader)#{LOADER}.__next__", begin + 5_000 + late,
              fetched - begin - 9_000 - late, cat="user_annotation")
     at = end + 20_000 + jitter(100_000)
 line(at, 1000, "exit_group(0) = ?")
+for child in range(PID + 1, PID + 4) if WORKERS else ():
+    line(first, 1000, f"clone(child_stack=NULL, flags=SIGCHLD) = {child}")
+    if child == PID + 3:
+        line(first + 1_000_000, 1000, 'execve("/bin/cat", ["cat"], 0x7ff /* 0 vars */) = 0', child)
+        line(first + 2_000_000, 1000, 'read(3</data/0-0.bin>, ""..., 10) = 10', child)
+        total += 10
 
 zero = min(e["ts"] for e in profile)
 for e in profile:

@@ -144,7 +144,12 @@ static void calls(void)
 	r.group[REEL_GROUP_STAT].calls = 50000;
 	r.group[REEL_GROUP_STAT].dur_ns = 4 * S;
 	r.group_sum_ns = 9 * S;
-	ok(has(&r, "META-HEAVY"), "look-ups");
+	ok(has(&r, "META-HEAVY") && strstr(r.advice[0].try_this, "a list"),
+	   "look-ups");
+	r.code_meta_share = 0.5;
+	ok(has(&r, "META-HEAVY") && strstr(r.advice[0].text, "50 % of") &&
+		   strstr(r.advice[0].try_this, "fewer imports"),
+	   "look-ups of code: %s", r.advice[0].text);
 
 	r = quiet();
 	r.checkpoints = 2;
@@ -221,6 +226,16 @@ static void steps(void)
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].try_this, "num_workers"),
 	   "no workers: start some");
+	k.workers = 2;
+	k.worker_busy_share = k.worker_io_share = REPORT_NONE;
+	k.worker_call_share = 0.3;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "30 % of the time of the 2") &&
+		   strstr(r.advice[0].try_this, "larger files"),
+	   "workers of an import, whose batches are not known");
+	k.worker_call_share = 0.29;
+	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "less work"),
+	   "and that do little I/O");
 	k = rank_of(0.01, 0.5, 0.8);
 	ok(!has(&r, "INPUT-BOUND"), "a job that does not wait");
 	r.small[0].calls = 9000;
