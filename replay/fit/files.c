@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of the data set: which they are, of which format, and their samples. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -288,6 +289,29 @@ static int sample_a_file(struct fit *f, const struct format *format)
 			  "sizes of the files without the format's own bytes");
 }
 
+/* Files that are opened again and again in an epoch: for a sample each time. */
+static int sample_a_visit(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	double visits = (double)f->visits / (double)f->epochs / f->files;
+	int64_t *value = reel_alloc(f->visits, sizeof(*value), f->err);
+	int rc = value ? 0 : -1;
+
+	for (uint32_t i = 0; !rc && i < f->visits; i++)
+		value[i] = f->visit[i].bytes;
+	rc = rc || fit_sizes(f, value, f->visits, false);
+	free(value);
+	f->sample_a_visit = true;
+	d->samples_per_file = llround(visits);
+	return rc ||
+	       fit_reason(f, "dataset.samples_per_file", 0.5,
+			  "each file was opened %.1f times in an epoch: a "
+			  "sample each time",
+			  visits) ||
+	       fit_reason(f, "dataset.sample_bytes", 0.5,
+			  "bytes that were read from an open to the close");
+}
+
 static int samples_of_files(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
@@ -333,6 +357,8 @@ static int samples_of_files(struct fit *f)
 		return -1;
 	if (f->records)
 		return 0;
+	if (f->visits >= 2 * f->files * f->epochs)
+		return sample_a_visit(f);
 	/* The files are not here: a sample is a step's share of what was read. */
 	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
 	if (d->samples_per_file < 1)

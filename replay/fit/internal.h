@@ -45,6 +45,7 @@ struct fit {
 	 * of evaluations. */
 	struct fit_visit *visit;
 	uint32_t visits, evaluation_visits;
+	bool has_opens; /* the store has open file descriptions */
 	struct fit_evaluations evaluation;
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	int64_t steps_of_epoch;
@@ -55,7 +56,8 @@ struct fit {
 	double share;
 	bool busy;	    /* with other programs */
 	double job_percent; /* processor time of that which it could have; < 0 */
-	bool partial;	    /* archives of which some members are not read */
+	bool sample_a_visit; /* a file of several samples */
+	bool partial;	     /* archives of which some members are not read */
 };
 
 /* Say where the value of @key comes from. @confidence from 0 to 1. 0 or -1. */

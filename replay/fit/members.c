@@ -44,7 +44,8 @@ static int member_opens(struct fit *f)
 		    "path LIKE '%.npz'",
 		    0, &reads) ||
 	    fit_ask(f,
-		    "SELECT count(*) - count(DISTINCT process_id || ' ' || "
+		    "SELECT count(open_id) - count(DISTINCT process_id || ' ' "
+		    "|| "
 		    "open_id || ' ' || offset) FROM v_event WHERE class = "
 		    "'data' AND call_group = 'read' AND offset > 0 AND bytes > "
 		    "0 AND path LIKE '%.npz'",
@@ -55,6 +56,8 @@ static int member_opens(struct fit *f)
 		    "AND offset = 0 AND bytes > 0 AND path LIKE '%.npz')",
 		    0, &opens))
 		return -1;
+	if (!f->has_opens)
+		opens = f->visits;
 	if (read_end(f, opens))
 		return -1;
 	f->w->access.member_opens =

@@ -39,19 +39,37 @@ static int by_path(const void *a, const void *b)
 	return strcmp(*(char *const *)a, ((const struct fit_file *)b)->path);
 }
 
+/* A visit is an open file description that is read. */
+#define VISITS                                                                 \
+	"SELECT process_id, thread_id, min(start_ns) AS start_ns, "            \
+	"max(start_ns + dur_ns) AS end_ns, sum(bytes) AS bytes, path FROM "
+#define READS "class = 'data' AND call_group = 'read' AND bytes > 0"
+
+/* Logs without descriptions: the reads of a thread between two opens of the file. */
+static const char visits_by_opens[] = VISITS
+	"(SELECT *, sum(call_group = 'open') OVER (PARTITION BY process_id, "
+	"thread_id, path ORDER BY start_ns) AS visit FROM v_event "
+	"WHERE " READS
+	" OR class = 'data' AND call_group = 'open' AND errno = 0) "
+	"WHERE call_group = 'read' "
+	"GROUP BY process_id, thread_id, path, visit ORDER BY 3";
+
 int fit_visits(struct fit *f)
 {
 	struct reel_view v;
 	uint32_t room = 0;
-	int rc = 0;
+	int64_t opens;
+	int rc = fit_ask(f, "SELECT count(*) FROM open_block", 0, &opens);
 
+	if (rc)
+		return -1;
+	f->has_opens = opens > 0;
 	if (!reel_view_open(&v, f->st,
-			    "SELECT process_id, thread_id, min(start_ns) AS "
-			    "start_ns, max(start_ns + dur_ns) AS end_ns, "
-			    "sum(bytes) AS bytes, path FROM v_event "
-			    "WHERE class = 'data' AND call_group = 'read' AND "
-			    "bytes > 0 GROUP BY process_id, open_id, path "
-			    "ORDER BY 3",
+			    f->has_opens ? VISITS
+				    "v_event WHERE " READS
+				    " GROUP BY process_id, open_id, "
+				    "path ORDER BY 3"
+					 : visits_by_opens,
 			    f->err))
 		while (!rc && reel_view_next(&v)) {
 			const char *path = reel_view_text(&v, "path");
@@ -224,7 +242,7 @@ static int fit_batch(struct fit *f)
 	int64_t ranks = f->ranks ? f->ranks : 1;
 	int64_t steps = f->steps_of_epoch * ranks;
 	uint32_t *counts = NULL, n;
-	int64_t batch = 0;
+	int64_t batch = 0, read = 0, batch_of_visits = 0;
 	int rc;
 
 	if (!steps)
@@ -239,7 +257,13 @@ static int fit_batch(struct fit *f)
 	free(counts);
 	if (rc)
 		return -1;
-	w->pipeline.batch = batch ? batch : (samples + steps - 1) / steps;
+	if (f->sample_a_visit || w->dataset.samples_per_file == 1)
+		read = llround((double)f->visits / (double)f->epochs);
+	if (read >= steps && read < samples)
+		batch_of_visits = (read + steps / 2) / steps;
+	w->pipeline.batch = batch	      ? batch
+			    : batch_of_visits ? batch_of_visits
+					      : (samples + steps - 1) / steps;
 	if (fit_steps_of_epoch(f, samples, steps))
 		return -1;
 	if (f->records)
@@ -251,6 +275,12 @@ static int fit_batch(struct fit *f)
 				  "files that a worker read for each of %u "
 				  "batches",
 				  n);
+	if (batch_of_visits)
+		return fit_reason(f, "pipeline.batch", 0.6,
+				  "%lld samples were read in %lld steps of an "
+				  "epoch; some of them may have been read "
+				  "ahead in vain",
+				  (long long)read, (long long)steps);
 	if (samples < steps)
 		return fit_reason(
 			f, "pipeline.batch", 0,

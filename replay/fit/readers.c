@@ -231,6 +231,8 @@ static int prefetch_of_threads(struct fit *f)
 	if (!rc && n) {
 		qsort(lead, n, sizeof(*lead), by_bytes);
 		ahead = lead[n / 2].bytes / of_step - 1;
+		if (ahead < 0)
+			ahead = 0;
 	}
 	free(lead);
 	if (rc)
