@@ -153,8 +153,8 @@ int reel_store_create(struct reel_store **out, const char *path,
 		break;
 	}
 	st->target = reel_output_path(path, err);
-	if (!st->target || reel_buf_printf(&tmp, err, "%s.tmp.%ld",
-						    st->target, (long)getpid()))
+	if (!st->target || reel_buf_printf(&tmp, err, "%s.tmp.%ld", st->target,
+					   (long)getpid()))
 		goto out;
 	/* remove a stale one of a reused pid; open() reports why it cannot */
 	unlink(tmp.data);

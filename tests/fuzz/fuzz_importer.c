@@ -190,8 +190,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		write_file("input", strlen("input"), data, size);
 	if (!files)
 		return 0;
-	const struct reel_import_options options = {
-		.as = importer, .map = *map ? map : NULL};
+	const struct reel_import_options options = {.as = importer,
+						    .map = *map ? map : NULL};
 
 	path[0] = input_path();
 	empty_store();
