@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "lib/array.h"
+#include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -247,6 +248,61 @@ static uint32_t process_of(struct import *im, const struct trace_event *ev,
 	im->process_key = key;
 	im->process = id;
 	return id;
+}
+
+/* The text that the argument @key of @ev is a hash of, which lives as long as the
+ * import. *@out NULL: not known. 0 or -1. */
+static int text_of(struct import *im, const struct trace_event *ev,
+		   const char *key, char type, const char **out,
+		   struct reel_error *err)
+{
+	const struct trace_text *hash = trace_event_arg(ev, key);
+	const struct name *n;
+
+	*out = NULL;
+	if (!hash || !hash->len)
+		return 0;
+	n = resolve(im, type, hash, err);
+	if (!n)
+		return -1;
+	*out = n->text && *n->text ? gather_keep(im->gather, n->text, err)
+				   : NULL;
+	return n->text && *n->text && !*out ? -1 : 0;
+}
+
+/* The words of the command stand between semicolons. */
+static int command_of(struct import *im, const struct trace_event *ev,
+		      const char **out, struct reel_error *err)
+{
+	struct reel_buf text = REEL_BUF_INIT;
+	const char *words;
+	int rc = text_of(im, ev, "cmd_hash", 'S', &words, err);
+
+	for (const char *p = words; !rc && p && *p; p++)
+		rc = reel_buf_add(&text, *p == ';' ? " " : p, 1, err);
+	if (!rc && text.len) {
+		*out = gather_keep(im->gather, reel_buf_text(&text), err);
+		rc = *out ? 0 : -1;
+	}
+	reel_buf_fini(&text);
+	return rc;
+}
+
+/* The first event of a process says what it runs, and its parent. */
+static int describe_process(struct import *im, const struct trace_event *ev,
+			    uint32_t process, struct reel_error *err)
+{
+	struct reel_writer_process *row =
+		gather_process_row(im->gather, process);
+	int64_t parent;
+
+	if (strcmp(ev->category.s, "dftracer") != 0 ||
+	    strcmp(ev->name.s, "start") != 0 || row->command)
+		return 0;
+	if (trace_text_int(trace_event_arg(ev, "ppid"), &parent) && parent > 0)
+		gather_parent(im->gather, process, parent);
+	return command_of(im, ev, &row->command, err) ||
+	       text_of(im, ev, "cwd", 'F', &row->cwd, err);
 }
 
 /* The file of @ev, 0 where it has none. -1 with @err. */
@@ -553,6 +609,8 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	if (!strcmp(ev->category.s, "POSIX") ||
 	    !strcmp(ev->category.s, "STDIO"))
 		return add_call(im, ev, thread, err);
+	if (describe_process(im, ev, process, err))
+		return -1;
 	return dftracer_add_span(&im->marks, im->gather, ev, thread, err);
 }
 

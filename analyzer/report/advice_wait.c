@@ -207,9 +207,22 @@ static void append_no_workers(const struct report *r, struct advice *a)
 					   "work and I/O for each sample.");
 		return;
 	}
-	advice_append(a->text, "%s",
-		      r->sources && !r->events && !r->loader ? loader->unseen
-							     : loader->none);
+	if (r->other_readers > 0 && !r->loader) {
+		char num[REEL_NUM];
+
+		advice_append(a->text,
+			      "; %s other %s, and the import does not say "
+			      "whether they are loader workers.",
+			      reel_num_count(num, r->other_readers),
+			      advice_number(r->other_readers, "process reads",
+					    "processes read"));
+		advice_append(a->try_this, "more of them; if they are none: ");
+	} else {
+		advice_append(a->text, "%s",
+			      r->sources && !r->events && !r->loader
+				      ? loader->unseen
+				      : loader->none);
+	}
 	advice_append(a->try_this, "%s", loader->start);
 }
 

@@ -429,6 +429,12 @@ static int fill_counters(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_readers(struct report *r, struct reel_view *v)
+{
+	r->other_readers = INT("readers");
+	return 0;
+}
+
 static int fill_classes(struct report *r, struct reel_view *v)
 {
 	r->code_meta_share = REAL("code_meta_share");
@@ -458,6 +464,10 @@ static const struct {
 	{"SELECT * FROM v_mapped", fill_mapped},
 	{"SELECT * FROM v_stream_flush", fill_flushes},
 	{"SELECT * FROM v_framework", fill_uses},
+	{"SELECT count(*) AS readers FROM v_process WHERE reads > 0 "
+	 "AND role <> 'worker' AND EXISTS (SELECT 1 FROM source) "
+	 "AND process_id NOT IN (SELECT process_id FROM rank_time)",
+	 fill_readers},
 	{"SELECT json_extract(job_json, '$.loader') AS loader FROM run",
 	 fill_loader},
 	{"SELECT * FROM v_frequent_error LIMIT 3", fill_error},

@@ -92,8 +92,11 @@ struct report {
 	struct reel_cpu_contention cpu_contention;
 	int64_t code_opens, code_calls, code_read_bytes; /* counted only */
 	int64_t sources; /* files of an import */
-	bool counters;	 /* Darshan's: v_report_counters has rows */
-	int64_t spans;	 /* of an import */
+	/* Processes of an import that read and are neither ranks nor known as
+	 * loader workers. */
+	int64_t other_readers;
+	bool counters; /* Darshan's: v_report_counters has rows */
+	int64_t spans; /* of an import */
 	/* The module of the counters whose calls took most time: of nested
 	 * layers the upper one. Sums over ranks. */
 	struct {

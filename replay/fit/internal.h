@@ -45,7 +45,8 @@ struct fit {
 	 * of evaluations. */
 	struct fit_visit *visit;
 	uint32_t visits, evaluation_visits;
-	bool has_opens; /* the store has open file descriptions */
+	bool has_opens;	    /* the store has open file descriptions */
+	bool marks_batches; /* workers do, by spans; those of imports may not */
 	struct fit_evaluations evaluation;
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	int64_t steps_of_epoch;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The work of readers on a sample besides reading it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/array.h"
 #include "lib/error.h"
@@ -40,6 +41,103 @@ static int of_workers(struct fit *f)
 			      n, fit_busy_words(f))
 		 : fit_reason(f, "preprocess.sample_ns", 0,
 			      "no worker marks its batches");
+}
+
+/* --- workers that mark nothing --------------------------------------------- */
+
+static int by_process(const void *a, const void *b)
+{
+	const struct fit_visit *x = a, *y = b;
+
+	if (x->process_id != y->process_id)
+		return x->process_id < y->process_id ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Numbers in ascending order. */
+struct numbers {
+	int64_t *value;
+	uint32_t n;
+};
+
+static bool is_any_in(const struct numbers *s, int64_t from, int64_t to)
+{
+	uint32_t low = 0, high = s->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (s->value[mid] < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->n && s->value[low] <= to;
+}
+
+/* The pauses of @workers between two files, of which each is a sample. Where a fetch
+ * ends in it (@taken), the worker may have waited for an order. Gives @out. */
+static int pauses_of_workers(struct fit *f, const struct numbers *workers,
+			     const struct numbers *taken, struct numbers *out)
+{
+	struct fit_visit *visit =
+		reel_alloc((size_t)f->visits + 1, sizeof(*visit), f->err);
+
+	out->value =
+		reel_alloc((size_t)f->visits + 1, sizeof(*out->value), f->err);
+	if (!visit || !out->value) {
+		free(visit);
+		return -1;
+	}
+	memcpy(visit, f->visit, f->visits * sizeof(*visit));
+	qsort(visit, f->visits, sizeof(*visit), by_process);
+	for (uint32_t i = 1; i < f->visits; i++) {
+		int64_t process = visit[i].process_id;
+		int64_t from = visit[i - 1].end_ns, to = visit[i].start_ns;
+
+		if (process == visit[i - 1].process_id && to > from &&
+		    is_any_in(workers, process, process) &&
+		    !is_any_in(taken, from, to))
+			out->value[out->n++] = to - from;
+	}
+	free(visit);
+	return 0;
+}
+
+static int of_unmarked_workers(struct fit *f)
+{
+	bool sample = f->sample_a_visit || f->w->dataset.samples_per_file == 1;
+	struct numbers workers = {0}, taken = {0}, pause = {0};
+	int rc = 0;
+
+	if (sample)
+		rc = fit_column(f,
+				"SELECT process_id AS ns FROM process WHERE "
+				"role = 'worker' AND parent_id IN (SELECT "
+				"process_id FROM v_rank WHERE rank = ?1) "
+				"ORDER BY 1",
+				&workers.value, &workers.n) ||
+		     fit_column(f,
+				"SELECT start_ns + fetch_ns AS ns FROM v_step "
+				"WHERE rank = ?1 AND fetch_ns >= 0 ORDER BY 1",
+				&taken.value, &taken.n) ||
+		     pauses_of_workers(f, &workers, &taken, &pause);
+	if (!rc && pause.n) {
+		f->w->preprocess.on = fit_work(f, pause.value, pause.n);
+		rc = quantiles_of(&f->w->preprocess.sample_ns, pause.value,
+				  pause.n, FIT_QUANTILES, f->err);
+	}
+	free(workers.value);
+	free(taken.value);
+	free(pause.value);
+	if (rc)
+		return -1;
+	return pause.n ? fit_reason(f, "preprocess.sample_ns", 0.5,
+				    "%u pauses of workers between two files, "
+				    "in which no step took a batch",
+				    pause.n)
+		       : fit_reason(f, "preprocess.sample_ns", 0,
+				    "no worker marks its batches");
 }
 
 /* --- threads -------------------------------------------------------------- */
@@ -140,6 +238,8 @@ int fit_preprocess(struct fit *f)
 {
 	const struct workload_pipeline *p = &f->w->pipeline;
 
-	return p->readers && p->unit == WORKLOAD_THREAD ? of_threads(f)
-							: of_workers(f);
+	if (p->readers && p->unit == WORKLOAD_THREAD)
+		return of_threads(f);
+	return p->readers && !f->marks_batches ? of_unmarked_workers(f)
+					       : of_workers(f);
 }

@@ -100,7 +100,7 @@ static int fit_threads(struct fit *f)
 int fit_readers(struct fit *f)
 {
 	struct workload_pipeline *p = &f->w->pipeline;
-	int64_t workers;
+	int64_t workers, marks;
 	bool has;
 
 	if (reel_store_int(f->st,
@@ -112,6 +112,12 @@ int fit_readers(struct fit *f)
 		return fit_threads(f);
 	p->unit = WORKLOAD_PROCESS;
 	p->readers = workers;
+	if (fit_ask(f,
+		    "SELECT EXISTS (SELECT 1 FROM v_span WHERE name = "
+		    "'preprocess' AND closed)",
+		    0, &marks))
+		return -1;
+	f->marks_batches = marks;
 	return fit_reason(f, "pipeline.readers", 0.95,
 			  "worker processes of a rank at the same time");
 }
@@ -140,6 +146,9 @@ static int prefetch_of_workers(struct fit *f)
 	int64_t ahead = 0, begun = 0;
 	struct reel_view v;
 
+	if (!f->marks_batches)
+		return fit_reason(f, "pipeline.prefetch", 0,
+				  "no worker marks its batches");
 	if (!reel_view_open(&v, f->st,
 			    "SELECT start_ns AS ns, 1 AS change FROM v_span "
 			    "WHERE name = 'preprocess' UNION ALL SELECT "

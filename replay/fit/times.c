@@ -65,6 +65,9 @@ static int start_of_threads(struct fit *f)
 
 static int start_of_workers(struct fit *f)
 {
+	if (!f->marks_batches)
+		return fit_reason(f, "pipeline.start_ns", 0,
+				  "no worker marks its batches");
 	return set_start(
 		f,
 		"SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "

@@ -249,4 +249,47 @@ if [ -e "$f" ]; then
 	is 'each read has an offset, that of the lseek before it' \
 		"$(sql s.db "SELECT count(*) FROM v_event WHERE call = 'read' AND offset IS NULL")" 0
 fi
+
+# --- processes that logged their start ---------------------------------------
+mkdir forked
+cat >forked.py <<'PY'
+import json
+at = 1795752116000000
+logs = {}
+def line(pid, name, cat, ts, dur, **args):
+    log = logs.setdefault(pid, [])
+    log.append({"id": len(log), "name": name, "cat": cat, "type": 3, "pid": pid, "tid": pid,
+                "ts": at + ts, "dur": dur, "ph": 1, "args": {"hhash": "h", **args}})
+def text(pid, kind, name, value):
+    logs.setdefault(pid, []).append({"name": kind, "cat": "dftracer", "type": 1, "pid": pid, "tid": pid,
+                                     "ph": 4, "args": {"hhash": "h", "name": name, "value": value}})
+for pid, parent, command in (10, 1, "c1"), (11, 10, "c1"), (12, 10, "c1"), (13, 10, "c2"), (14, 10, "c1"):
+    text(pid, "HH", "n1", "h")
+    text(pid, "SH", "python;train.py;-v" if command == "c1" else "python;other.py", command)
+    text(pid, "FH", "/d/a", "f")
+    text(pid, "FH", "/home/u", "w")
+    line(pid, "start", "dftracer", 10 * (pid - 10), 0, ppid=parent, cmd_hash=command, exec_hash=command, cwd="w")
+for step in range(10):
+    line(10, "fetch.iter", "dataloader", 1000 + 10000 * step, 4000, count=step + 1)
+    line(10, "compute", "compute", 5000 + 10000 * step, 5000)
+for pid in 11, 12, 13:
+    for i in range(20):
+        line(pid, "read", "POSIX", 2000 + 4000 * i + pid, 1000, ret=100, count=100, fhash="f")
+        line(pid, "FormatReader.preprocess", "reader", 3100 + 4000 * i + pid, 500)
+line(14, "FormatReader.preprocess", "reader", 4000, 500)
+for pid, log in logs.items():
+    with open(f"forked/t-{pid}.pfw", "w") as f:
+        f.writelines(json.dumps(e, separators=(",", ":")) + "\n" for e in log)
+PY
+python3 forked.py
+import forked
+is 'children that read during the fetches are loader workers: same command, any read' \
+	"$(sql s.db "SELECT group_concat(pid || ' ' || coalesce(parent_id, '-') || ' ' || role || ' ' || cwd, ', ') FROM (SELECT * FROM process ORDER BY pid)")" \
+	'10 - main /home/u, 11 1 worker /home/u, 12 1 worker /home/u, 13 1 child /home/u, 14 1 child /home/u'
+is 'their command' "$(sql s.db "SELECT command FROM process WHERE pid = 11")" 'python train.py -v'
+is 'samples that workers preprocess are no batches' \
+	"$(sql s.db "SELECT group_concat(name || ' ' || n, ', ') FROM (SELECT name, count(*) n FROM v_span WHERE name LIKE 'preprocess%' GROUP BY 1)")" \
+	'preprocess 21, preprocess_sample 40'
+check 'the report sees them' '"$IOREEL" report s.db | tr -s " \n" " " >out && grep -q "1 rank, 2 loader workers" out &&
+	grep -q "calls of I/O are 2[0-9] % of the time of the 2 loader workers" out && ! grep -q "no loader worker" out'
 finish

@@ -44,6 +44,43 @@ is 'a visit is a sample' "$(key w.json '["dataset"]["files"]') $(key w.json '["d
 is 'of the bytes from the open to the close' "$(key w.json '["dataset"]["sample_bytes"]["quantiles"]' | tr -d '[],' | tr ' ' '\n' | sed -n '1p;$p' | xargs)" '4196 32868'
 is 'the batch' "$(key w.json '["epochs"]') $(key w.json '["pipeline"]["batch"]')" '2 4'
 
+# Two forked workers of a log of DFTracer: batches of four files in turn, 1 ms of
+# reading and 3 ms of work a file; a fetch ends 0.5 ms after its batch.
+mkdir log
+cat >forked.py <<'PY'
+import json
+day, logs = 1795752116000000, {}
+def line(pid, name, cat, ts, dur, **args):
+    log = logs.setdefault(pid, [])
+    log.append({"id": len(log), "name": name, "cat": cat, "type": 3, "pid": pid, "tid": pid,
+                "ts": day + ts, "dur": dur, "ph": 1, "args": {"hhash": "h", **args}})
+def text(pid, kind, name, value):
+    logs.setdefault(pid, []).append({"name": kind, "cat": "dftracer", "type": 1, "pid": pid, "tid": pid,
+                                     "ph": 4, "args": {"hhash": "h", "name": name, "value": value}})
+for pid, parent in (10, 1), (11, 10), (12, 10):
+    text(pid, "SH", "python;train.py", "c")
+    line(pid, "start", "dftracer", pid, 0, ppid=parent, cmd_hash="c")
+for sample in range(40):
+    text(10, "FH", f"/d/{sample}.jpg", f"f{sample}")
+for batch in range(10):
+    worker, begin = 11 + batch % 2, 20000 * (batch // 2) + 8000 * (batch % 2) + 1000
+    for i in range(4):
+        at, file = begin + 4000 * i, f"f{4 * batch + i}"
+        line(worker, "open64", "POSIX", at, 10, fhash=file, ret=3, flags=0)
+        line(worker, "read", "POSIX", at + 20, 1000, ret=5000, count=5000, fhash=file)
+    ready = begin + 16500
+    line(10, "fetch.iter", "dataloader", ready - 3000, 3000, count=batch + 1)
+    line(10, "compute", "compute", ready, 4000)
+for pid, log in logs.items():
+    with open(f"log/t-{pid}.pfw", "w") as f:
+        f.writelines(json.dumps(e, separators=(",", ":")) + "\n" for e in log)
+PY
+python3 forked.py
+check 'fit a log of forked workers' '"$IOREEL" fit log -o f.json 2>err && "$IOREEL" workload check f.json'
+is 'readers, batch' "$(key f.json '["pipeline"]["unit"]') $(key f.json '["pipeline"]["readers"]') $(key f.json '["pipeline"]["batch"]')" 'process 2 4'
+is 'the work of a sample: pauses inside batches' "$(key f.json '["preprocess"]["sample_ns"]')" 3000000
+check 'what is not seen' 'why f.json pipeline.prefetch | grep -q "no worker marks its batches"'
+
 if [ -e "${IOREEL_DATA:-/none}/dftracer/dlio-unet3d-test-trace.pfw.gz" ]; then
 	# The log has 139 opens of npz files, 20 of them cut off by the end of an epoch of
 	# one step; four workers a time, whose pids are all 0.

@@ -269,6 +269,12 @@ static void steps(void)
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].try_this, "num_workers"),
 	   "the loader of a profile is PyTorch's");
+	r.other_readers = 2;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "2 other processes read,") &&
+		   !strstr(r.advice[0].text, "was seen"),
+	   "readers that may be its workers: %s", r.advice[0].text);
+	r.other_readers = 0;
 	r.uses.tensorflow = true;
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "tf.data"),
 	   "or that of its framework");

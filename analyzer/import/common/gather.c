@@ -51,6 +51,14 @@ struct gather_source {
 	int64_t ranks, events;
 };
 
+/* The part of a process that is not in its row. */
+struct gather_process {
+	uint32_t source;		      /* 0: none */
+	int64_t parent_pid;		      /* 0: not known */
+	int64_t fetch_start_ns, fetch_end_ns; /* of all its fetches */
+	uint64_t reads;			      /* that moved bytes */
+};
+
 struct import_gather {
 	struct reel_writer *writer;
 	struct reel_writer_process *process;
@@ -58,9 +66,9 @@ struct import_gather {
 	struct gather_file *file;
 	struct event_list events;
 	struct sorter *by_start, *by_end; /* spans */
-	uint32_t *process_source;	  /* by index of process */
+	struct gather_process *more;	  /* by index of process */
 	struct gather_source *source;	  /* by id - 1 */
-	uint32_t sources, at_source, process_source_room;
+	uint32_t sources, at_source, more_room;
 	char **host, **kept;
 	uint32_t processes, threads, files, hosts, kepts;
 	uint32_t process_room, thread_room, file_room, host_room, kept_room;
@@ -122,7 +130,7 @@ void gather_free(struct import_gather *g)
 	for (size_t i = 0; i < g->kepts; i++)
 		free(g->kept[i]);
 	free(g->kept);
-	free(g->process_source);
+	free(g->more);
 	free(g->source);
 	free(g->process);
 	free(g->thread);
@@ -167,10 +175,11 @@ uint32_t gather_process(struct import_gather *g, uint64_t key,
 		return i + 1;
 	if (ONE_MORE(g->process, g->processes, g->process_room, err))
 		return 0;
-	if (reel_array_reach(&g->process_source, &g->process_source_room, i,
-			     sizeof(*g->process_source), err))
+	if (reel_array_reach(&g->more, &g->more_room, i, sizeof(*g->more), err))
 		return 0;
-	g->process_source[i] = g->at_source;
+	g->more[i] = (struct gather_process){.source = g->at_source,
+					     .fetch_start_ns = INT64_MAX,
+					     .fetch_end_ns = INT64_MIN};
 	p = &g->process[g->processes++];
 	*p = (struct reel_writer_process){.process_id = i + 1,
 					  .rank = -1,
@@ -180,6 +189,11 @@ uint32_t gather_process(struct import_gather *g, uint64_t key,
 					  .end_ns = INT64_MIN,
 					  .ended = "unknown"};
 	return i + 1;
+}
+
+void gather_parent(struct import_gather *g, uint32_t process, int64_t parent)
+{
+	g->more[process - 1].parent_pid = parent;
 }
 
 uint32_t gather_processes(const struct import_gather *g)
@@ -360,12 +374,25 @@ int gather_event(struct import_gather *g, const struct reel_event *ev,
 	if (g->at_source)
 		g->source[g->at_source - 1].events++;
 	g->process[to->process - 1].events++;
+	g->more[to->process - 1].reads +=
+		to->group == REEL_GROUP_READ && to->result > 0;
 	if (ev->file) {
 		to->kind = (uint8_t)g->file[ev->file - 1].kind;
 		see_file(&g->file[ev->file - 1], to);
 	}
 	see_time(g, ev->thread, ev->start_ns, ev->start_ns + ev->dur_ns);
 	return 0;
+}
+
+static void see_fetch(struct import_gather *g, const struct reel_span_event *sp)
+{
+	struct gather_process *p =
+		&g->more[g->thread[sp->thread - 1].row.process_id - 1];
+
+	if (sp->start_ns < p->fetch_start_ns)
+		p->fetch_start_ns = sp->start_ns;
+	if (sp->start_ns + sp->dur_ns > p->fetch_end_ns)
+		p->fetch_end_ns = sp->start_ns + sp->dur_ns;
 }
 
 int gather_span(struct import_gather *g, const struct reel_span_event *sp,
@@ -388,6 +415,8 @@ int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 	}
 	if (sorter_add(g->by_start, &span, err))
 		return -1;
+	if (sp->kind == REEL_SPAN_FETCH)
+		see_fetch(g, sp);
 	see_time(g, sp->thread, sp->start_ns, sp->start_ns + sp->dur_ns);
 	return 0;
 }
@@ -431,6 +460,67 @@ static int nest_spans(struct import_gather *g, struct reel_error *err)
 	return more ? -1 : sorter_finish(g->by_end, err);
 }
 
+/* --- parents -------------------------------------------------------------- */
+
+static bool same_command(const struct reel_writer_process *a,
+			 const struct reel_writer_process *b)
+{
+	return !a->command || !b->command || !strcmp(a->command, b->command);
+}
+
+static void set_parent(struct import_gather *g, uint32_t child, uint32_t parent)
+{
+	struct reel_writer_process *p = &g->process[child];
+	const struct gather_process *up = &g->more[parent];
+	bool worker = g->more[child].reads && p->start_ns < up->fetch_end_ns &&
+		      p->end_ns > up->fetch_start_ns &&
+		      same_command(p, &g->process[parent]);
+
+	p->parent_id = parent + 1;
+	p->role = worker ? "worker" : "child";
+	p->fork_ns = p->start_ns - g->origin_ns;
+}
+
+static uint64_t pid_key(const struct reel_writer_process *p, int64_t pid)
+{
+	return hash_number(hash_number(TEXT_HASH_FIRST, p->host_id),
+			   (uint64_t)pid);
+}
+
+static int set_parents(struct import_gather *g, struct reel_error *err)
+{
+	struct reel_intmap by_pid = {0};
+	uint32_t *at = reel_alloc((size_t)g->processes + 1, sizeof(*at), err);
+	int rc = at ? 0 : -1;
+
+	for (uint32_t i = 0; !rc && i < g->processes; i++) {
+		uint32_t k = reel_intmap_get(
+			&by_pid, pid_key(&g->process[i], g->process[i].pid),
+			err);
+
+		if (k == REEL_NO_INDEX)
+			rc = -1;
+		else if (!at[k])
+			at[k] = i + 1;
+	}
+	for (uint32_t i = 0; !rc && i < g->processes; i++) {
+		const struct reel_writer_process *p = &g->process[i];
+		int64_t pid = g->more[i].parent_pid;
+		uint32_t k =
+			pid > 0 ? reel_intmap_find(&by_pid, pid_key(p, pid))
+				: REEL_NO_INDEX;
+
+		if (k != REEL_NO_INDEX && at[k] && at[k] != i + 1 &&
+		    g->process[at[k] - 1].start_ns <= p->start_ns)
+			set_parent(g, i, at[k] - 1);
+	}
+	reel_intmap_fini(&by_pid);
+	free(at);
+	return rc;
+}
+
+/* --- all rows ------------------------------------------------------------- */
+
 static int write_span(struct import_gather *g, const struct gather_span *s,
 		      struct reel_error *err)
 {
@@ -447,6 +537,12 @@ static int write_span(struct import_gather *g, const struct gather_span *s,
 		.name = s->name ? g->kept[s->name - 1]
 				: reel_span_name(s->kind)};
 
+	/* Metrics take the preprocess spans of a worker for whole batches. */
+	if (ev.kind == REEL_SPAN_PREPROCESS &&
+	    !strcmp(g->process[ev.process - 1].role, "worker")) {
+		ev.kind = REEL_SPAN_USER;
+		ev.name = "preprocess_sample";
+	}
 	return reel_writer_span(g->writer, &ev, true, err);
 }
 
@@ -540,8 +636,8 @@ static int write_sources(struct import_gather *g, struct reel_error *err)
 	if (g->sources < 2)
 		return 0;
 	for (size_t i = 0; i < g->processes; i++)
-		if (g->process_source[i] && g->process[i].rank >= 0)
-			g->source[g->process_source[i] - 1].ranks++;
+		if (g->more[i].source && g->process[i].rank >= 0)
+			g->source[g->more[i].source - 1].ranks++;
 	for (uint32_t i = 0; i < g->sources; i++)
 		if (reel_writer_source_counts(
 			    g->writer, i + 1,
@@ -557,8 +653,9 @@ int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 	if (g->origin_ns == INT64_MAX)
 		g->origin_ns = 0;
 	if (event_list_sort(&g->events, err) || nest_spans(g, err) ||
-	    write_timeline(g, err) || reel_writer_settle(g->writer, err) ||
-	    write_rows(g, err) || write_sources(g, err))
+	    set_parents(g, err) || write_timeline(g, err) ||
+	    reel_writer_settle(g->writer, err) || write_rows(g, err) ||
+	    write_sources(g, err))
 		return -1;
 	/* The metrics need memory now. */
 	sorter_free(g->by_end);

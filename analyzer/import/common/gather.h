@@ -41,6 +41,10 @@ uint32_t gather_process(struct import_gather *g, uint64_t key,
 uint32_t gather_processes(const struct import_gather *g);
 struct reel_writer_process *gather_process_row(struct import_gather *g,
 					       uint32_t process);
+/* @process is a child of the process with the pid @parent on the same host. If that
+ * one fetches batches meanwhile, and the child runs the same command and reads, it
+ * is a loader worker. */
+void gather_parent(struct import_gather *g, uint32_t process, int64_t parent);
 /* A copy of @text that lives as long as @g. NULL with @err. */
 const char *gather_keep(struct import_gather *g, const char *text,
 			struct reel_error *err);
