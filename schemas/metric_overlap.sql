@@ -182,3 +182,28 @@ SELECT rank, process_id, compute_source, steps, steady_steps,
 	CASE WHEN unknown_wait_ns <= 0.05 * steps_ns
 		THEN CAST(loop_wait_ns AS REAL) / nullif(loop_ns, 0) END
 FROM rank_time;
+
+-- v_evaluation: the evaluations of each rank, which are loops without training
+-- (inference too), as far as they fetched batches. wait_ns: their fetches;
+-- loop_wait_ns: of the evaluations before the end of the last step.
+-- unit: ns    empty: no row; NULL, no step
+-- source: ioreel-store(5), "Overlap"
+CREATE VIEW v_evaluation (rank, process_id, evaluations, sum_ns, wait_ns,
+	loop_wait_ns) AS
+WITH eval AS MATERIALIZED (
+	SELECT span_id, process_id, start_ns, dur_ns FROM v_span
+	WHERE name = 'eval'),
+trained AS MATERIALIZED (
+	SELECT process_id, max(start_ns + dur_ns) AS end_ns FROM step
+	GROUP BY process_id),
+fetched AS MATERIALIZED (
+	SELECT parent_id, sum(dur_ns) AS wait_ns FROM span
+	WHERE name = 'fetch' AND parent_id IN (SELECT span_id FROM eval)
+	GROUP BY parent_id)
+SELECT r.rank, e.process_id, count(*), sum(e.dur_ns), sum(f.wait_ns),
+	sum(iif(e.start_ns < t.end_ns, f.wait_ns, 0)) FILTER (WHERE t.end_ns > 0)
+FROM eval e
+JOIN fetched f ON f.parent_id = e.span_id
+JOIN rank_time r USING (process_id)
+LEFT JOIN trained t USING (process_id)
+GROUP BY e.process_id;

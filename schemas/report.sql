@@ -152,7 +152,8 @@ FROM since
 GROUP BY process_id;
 
 -- v_rank: all that is known of each rank, with its loader workers. epochs: how
--- many epoch spans its steps began in.
+-- many epoch spans its steps began in. A rank that has evaluations and no step has
+-- them as its loop.
 -- unit: ns; shares 0..1; a factor    empty: no row without anchors; NULL, not
 -- known
 -- source: ioreel-store(5), "Overlap"
@@ -163,25 +164,31 @@ CREATE VIEW v_rank (rank, process_id, world, host, compute_source, steps,
 	median_other_ns, io_ns, hidden_ns, exposed_ns, fetch_ns, workers,
 	min_workers, worker_restarts, hidden_share, computing_share, stall_share,
 	wait_share, worker_busy_share, worker_io_share, headroom,
-	worker_call_share) AS
+	worker_call_share, evaluations, evaluation_ns, evaluation_wait_ns,
+	evaluation_loop_wait_ns) AS
 SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	(SELECT coalesce(sum(s.steps), 0) FROM step s
 		WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL),
 	o.steady_steps,
 	(SELECT count(DISTINCT s.epoch_span) FROM step s
 		WHERE s.process_id = o.process_id),
-	t.loop_ns, t.loop_wait_ns, t.loop_own_io_ns, t.steady_known_ns,
+	coalesce(t.loop_ns, e.sum_ns),
+	iif(t.loop_ns IS NULL, e.wait_ns, t.loop_wait_ns),
+	t.loop_own_io_ns, t.steady_known_ns,
 	t.steady_fetch_ns, t.steady_compute_ns, t.steady_own_io_ns,
 	t.median_step_ns, t.median_fetch_ns, t.median_compute_ns,
 	t.median_own_io_ns, t.median_other_ns, o.io_ns, o.hidden_ns,
 	o.exposed_ns, o.fetch_ns, coalesce(w.max_workers, o.workers),
 	coalesce(w.min_workers, w.max_workers, o.workers),
 	coalesce(w.worker_restarts, 0), o.hidden_share, o.computing_share,
-	o.stall_share, o.wait_share, o.worker_busy_share, o.worker_io_share,
-	o.headroom, w.call_share
+	o.stall_share, iif(o.loop_ns IS NULL, CAST(e.wait_ns AS REAL)
+		/ nullif(e.sum_ns, 0), o.wait_share),
+	o.worker_busy_share, o.worker_io_share, o.headroom, w.call_share,
+	coalesce(e.evaluations, 0), e.sum_ns, e.wait_ns, e.loop_wait_ns
 FROM v_overlap o
 JOIN rank_time t USING (process_id)
 LEFT JOIN v_loader_workers w USING (process_id)
+LEFT JOIN v_evaluation e USING (process_id)
 LEFT JOIN v_world v USING (process_id)
 LEFT JOIN process p USING (process_id)
 LEFT JOIN host h USING (host_id)

@@ -47,6 +47,7 @@ const struct advice_threshold advice_threshold = {
 	.journal_share = 0.50,
 	.checkpoint_share = 0.05,
 	.epoch_share = 0.05,
+	.evaluation_share = 0.05,
 };
 
 void advice_fact(struct advice *a, const char *name, const char *unit,
@@ -362,6 +363,7 @@ static const struct {
 	{"INPUT-WAIT", advice_input_wait},
 	{"WAIT-UNKNOWN", advice_wait_unknown},
 	{"EPOCH-START", advice_epoch_start},
+	{"EVAL-WAIT", advice_evaluation_wait},
 	{"STEP-IO", advice_step_io},
 	{"CHECKPOINT", advice_checkpoint},
 	{"STORAGE-BOUND", advice_storage_bound},

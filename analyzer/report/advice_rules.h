@@ -39,6 +39,7 @@ struct advice_threshold {
 	double journal_share;	 /* ... of their time: they are SQLite's */
 	double checkpoint_share; /* CHECKPOINT: of the run */
 	double epoch_share; /* EPOCH-START: to the first batch, of the run */
+	double evaluation_share; /* EVAL-WAIT: fetches, of the run */
 };
 
 extern const struct advice_threshold advice_threshold;
@@ -48,7 +49,10 @@ typedef bool advice_rule(const struct report *r, struct advice *a);
 
 /* advice_wait.c */
 advice_rule advice_input_bound, advice_input_wait, advice_wait_unknown,
-	advice_epoch_start;
+	advice_epoch_start, advice_evaluation_wait;
+/* The rank whose evaluations wait longest. NULL: no rank has any. Borrowed from
+ * @r. */
+const struct report_rank *advice_evaluating_rank(const struct report *r);
 /* Count the job's steps, and the steps without a fetch. Returns true when the
  * share of its wait is not known for a rank, as it has too many of the latter. */
 bool advice_unknown_steps(const struct report *r, int64_t *unknown,

@@ -3,8 +3,8 @@
  * Advice on the time that a training loop waits for its batches.
  *
  * The loop of a rank is the time from its first fetch to the end of its last
- * step. Shares of the loop, of the steady steps and of the run are three
- * things: each is named.
+ * step, or its evaluations where it has no step. Shares of the loop, of the steady
+ * steps and of the run are three things: each is named.
  */
 #include <string.h>
 
@@ -23,8 +23,9 @@ struct loader {
 	const char *unseen;	      /* ... and where none could be seen */
 	const char *start;	      /* ... and the remedy */
 	const char *hand_over, *last; /* remedies of INPUT-BOUND, EPOCH-START */
-	const char *longer; /* EPOCH-START where workers stay; or NULL */
-	const char *cold;   /* EPOCH-START without workers: why */
+	const char *longer;	/* EPOCH-START where workers stay; or NULL */
+	const char *cold;	/* EPOCH-START without workers: why */
+	const char *evaluation; /* remedy of EVAL-WAIT */
 };
 
 static const struct loader
@@ -45,6 +46,9 @@ static const struct loader
 				  "passes over the data several times.",
 			.cold = "the loader starts each epoch with no batch "
 				"ready",
+			.evaluation = "workers for the evaluation's DataLoader "
+				      "too (num_workers), which stay between "
+				      "evaluations (persistent_workers=True).",
 },
 	grain =
 		{
@@ -67,6 +71,8 @@ static const struct loader
 				"repeat() of a dataset).",
 			.cold = "the iterator starts each epoch with no batch "
 				"ready",
+			.evaluation = "worker processes (worker_count) for the "
+				      "evaluation's loader too.",
 },
 	tf_data = {
 		.none = "; tf.data prepares batches in threads of the job "
@@ -82,6 +88,8 @@ static const struct loader
 		.last = "one pipeline over all epochs, with repeat(); a "
 			"smaller shuffle buffer.",
 		.cold = "the pipeline restarts and fills its buffers",
+		.evaluation = "prefetch(tf.data.AUTOTUNE) and cache() in the "
+			      "evaluation's pipeline too.",
 };
 
 /* Keras imports Grain in jobs of tf.data too: then there are no worker processes. */
@@ -134,11 +142,11 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 		reel_columns_percent(busy, k->worker_busy_share),
 		reel_columns_percent(io, k->worker_io_share));
 	if (k->worker_busy_share < advice_threshold.idle_share) {
-		advice_append(
-			a->text,
-			" So the wait is not for reading: batches wait to "
-			"be handed over (headroom %.2g).",
-			k->headroom);
+		advice_append(a->text, " So the wait is not for reading: "
+				       "batches wait to be handed over");
+		if (k->headroom != REPORT_NONE)
+			advice_append(a->text, " (headroom %.2g)", k->headroom);
+		advice_append(a->text, ".");
 		advice_append(a->try_this, "%s%s",
 			      k->worker_restarts && loader_of(r) == &pytorch
 				      ? "persistent_workers, "
@@ -146,13 +154,14 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 			      loader_of(r)->hand_over);
 		return;
 	}
-	advice_append(
-		a->text,
-		k->headroom < 1
-			? " They cannot keep up with the model (headroom %.2g)."
-			: " Always busy, they could feed a model %.2g "
-			  "times as fast.",
-		k->headroom);
+	if (k->headroom != REPORT_NONE)
+		advice_append(a->text,
+			      k->headroom < 1
+				      ? " They cannot keep up with the model "
+					"(headroom %.2g)."
+				      : " Always busy, they could feed a model "
+					"%.2g times as fast.",
+			      k->headroom);
 	if (k->worker_io_share < advice_threshold.worker_io)
 		advice_append(a->try_this,
 			      "more workers (%lld now); most of their time "
@@ -195,6 +204,40 @@ static bool waits_at_starts(const struct report *r, const struct report_rank *k)
 	       r->epoch_start_ns > k->loop_wait_ns / 2;
 }
 
+const struct report_rank *advice_evaluating_rank(const struct report *r)
+{
+	const struct report_rank *most = NULL;
+
+	for (int64_t i = 0; i < r->ranks; i++) {
+		const struct report_rank *k = &r->rank[i];
+
+		if (k->evaluations > 0 &&
+		    (!most || k->evaluation_wait_ns > most->evaluation_wait_ns))
+			most = k;
+	}
+	return most;
+}
+
+/* The waits of evaluations beside a training. */
+static bool evaluates_slowly(const struct report *r)
+{
+	const struct report_rank *loop = report_slowest(r);
+	const struct report_rank *k = advice_evaluating_rank(r);
+
+	return k && loop->steps > 0 &&
+	       advice_of_run(r, k->evaluation_wait_ns) >=
+		       advice_threshold.evaluation_share &&
+	       advice_share(k->evaluation_wait_ns, k->evaluation_ns) >=
+		       advice_threshold.wait_share;
+}
+
+/* More than half of the wait was for the batches of evaluations. */
+static bool waits_in_evaluations(const struct report_rank *k)
+{
+	return k->evaluations > 0 && k->loop_wait_ns > 0 &&
+	       k->evaluation_loop_wait_ns > k->loop_wait_ns / 2;
+}
+
 /* No worker was seen: there is none, or the profile does not show them. */
 static void append_no_workers(const struct report *r, struct advice *a)
 {
@@ -229,13 +272,14 @@ static void append_no_workers(const struct report *r, struct advice *a)
 static bool append_wait(const struct report *r, const struct report_rank *k,
 			struct advice *a)
 {
-	char wait[REEL_NUM], loop[REEL_NUM], part[REEL_NUM], start[REEL_NUM];
+	char wait[REEL_NUM], loop[REEL_NUM], part[REEL_NUM], most[REEL_NUM];
 
 	if (r->ranks > 1)
 		advice_append(a->text, "on rank %lld ", (long long)k->rank);
-	advice_append(a->text, "fetches take %s of %s",
+	advice_append(a->text, "fetches take %s of %s%s",
 		      reel_num_time(wait, (double)k->loop_wait_ns),
-		      reel_num_time(loop, (double)k->loop_ns));
+		      reel_num_time(loop, (double)k->loop_ns),
+		      k->steps > 0 ? "" : " in loops that train nothing");
 	if (k->stall_share != REPORT_NONE)
 		advice_append(a->text, ", and %s of the steady steps",
 			      reel_columns_percent(part, k->stall_share));
@@ -247,9 +291,19 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 	if (waits_at_starts(r, k)) {
 		advice_append(a->text,
 			      "; most of it, %s, is for first batches.",
-			      reel_num_time(start, (double)r->epoch_start_ns));
+			      reel_num_time(most, (double)r->epoch_start_ns));
 		if (!starts_slowly(r)) /* else EPOCH-START says it */
 			append_epoch_remedy(r, a);
+		return true;
+	}
+	if (waits_in_evaluations(k)) {
+		advice_append(
+			a->text, "; most of it, %s, is in evaluations.",
+			reel_num_time(most,
+				      (double)k->evaluation_loop_wait_ns));
+		if (!evaluates_slowly(r)) /* else EVAL-WAIT says it */
+			advice_append(a->try_this, "%s",
+				      loader_of(r)->evaluation);
 		return true;
 	}
 	if (k->workers > 0) {
@@ -358,5 +412,32 @@ bool advice_epoch_start(const struct report *r, struct advice *a)
 	advice_fact(a, "epoch_start", "ns", (double)r->epoch_start_ns);
 	advice_fact(a, "epoch_start_share", "share", share);
 	append_epoch_remedy(r, a);
+	return true;
+}
+
+bool advice_evaluation_wait(const struct report *r, struct advice *a)
+{
+	const struct report_rank *k = advice_evaluating_rank(r);
+	char wait[REEL_NUM], all[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN],
+		num[REEL_NUM];
+	double share;
+
+	if (!evaluates_slowly(r))
+		return false;
+	share = advice_of_run(r, k->evaluation_wait_ns);
+	if (r->ranks > 1)
+		advice_append(a->text, "on rank %lld ", (long long)k->rank);
+	advice_append(a->text, "%s %s for batches %s of %s: %s of %s.",
+		      reel_num_count(num, k->evaluations),
+		      advice_number(k->evaluations, "evaluation waits",
+				    "evaluations wait"),
+		      reel_num_time(wait, (double)k->evaluation_wait_ns),
+		      reel_num_time(all, (double)k->evaluation_ns),
+		      reel_columns_percent(part, share), advice_run(run, r));
+	advice_fact(a, "evaluations", "", (double)k->evaluations);
+	advice_fact(a, "evaluation_wait", "ns", (double)k->evaluation_wait_ns);
+	advice_fact(a, "evaluation", "ns", (double)k->evaluation_ns);
+	advice_fact(a, "evaluation_wait_share", "share", share);
+	advice_append(a->try_this, "%s", loader_of(r)->evaluation);
 	return true;
 }

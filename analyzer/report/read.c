@@ -367,6 +367,10 @@ static void get_rank(struct report_rank *k, struct reel_view *v)
 	k->worker_io_share = REAL("worker_io_share");
 	k->worker_call_share = REAL("worker_call_share");
 	k->headroom = REAL("headroom");
+	k->evaluations = KNOWN("evaluations");
+	k->evaluation_ns = KNOWN("evaluation_ns");
+	k->evaluation_wait_ns = KNOWN("evaluation_wait_ns");
+	k->evaluation_loop_wait_ns = KNOWN("evaluation_loop_wait_ns");
 }
 
 static int fill_rank(struct report *r, struct reel_view *v)
@@ -553,10 +557,16 @@ const struct report_rank *report_slowest(const struct report *r)
 {
 	const struct report_rank *worst = NULL;
 
-	for (int64_t i = 0; i < r->ranks; i++)
-		if (r->rank[i].steps > 0 &&
-		    (!worst || r->rank[i].wait_share > worst->wait_share))
-			worst = &r->rank[i];
+	for (int64_t i = 0; i < r->ranks; i++) {
+		const struct report_rank *k = &r->rank[i];
+
+		if (k->steps <= 0 && k->evaluations <= 0)
+			continue;
+		if (!worst || (k->steps > 0) > (worst->steps > 0) ||
+		    ((k->steps > 0) == (worst->steps > 0) &&
+		     k->wait_share > worst->wait_share))
+			worst = k;
+	}
 	return worst;
 }
 

@@ -74,7 +74,10 @@ struct report_rank {
 		headroom;	      /* REPORT_NONE */
 	int64_t workers, min_workers; /* REPORT_NONE: none seen */
 	int64_t worker_restarts; /* passes, not the first, with new workers */
-	char compute_source[32]; /* "": none */
+	/* Loops without training that fetched; REPORT_NONE: there was none. */
+	int64_t evaluations, evaluation_ns, evaluation_wait_ns,
+		evaluation_loop_wait_ns; /* before the last step's end */
+	char compute_source[32];	 /* "": none */
 };
 
 struct report {
@@ -175,8 +178,9 @@ int report_read(struct report *r, struct reel_store *st,
 		struct reel_error *err);
 void report_fini(struct report *r);
 
-/* The rank that waits the largest share of its loop, of equal ones the first;
- * NULL: no rank has steps. Borrowed from @r. */
+/* The rank that waits the largest share of its loop, of equal ones the first. Where
+ * no rank has steps, the loop of a rank is its evaluations. NULL: no rank has
+ * either. Borrowed from @r. */
 const struct report_rank *report_slowest(const struct report *r);
 
 /* Are the times in calls those of Darshan's counters? They cover more than the

@@ -245,6 +245,22 @@ static void print_unknown(const struct report_rank *k)
 
 static void print_no_steps(const struct report *r)
 {
+	const struct report_rank *k = report_slowest(r);
+	char text[256], loops[REEL_NUM + 8], num[REEL_NUM];
+
+	if (k) {
+		putchar('\n');
+		snprintf(loops, sizeof(loops), "%s %s",
+			 reel_num_count(num, k->evaluations),
+			 k->evaluations == 1 ? "loop" : "loops");
+		snprintf(text, sizeof(text),
+			 "No steps: rank %lld has %s over batches, which %s "
+			 "nothing (evaluation, inference).",
+			 (long long)k->rank, loops,
+			 k->evaluations == 1 ? "trains" : "train");
+		reel_columns_wrapped(text, 0, 0);
+		return;
+	}
 	if (!r->uses.python)
 		return;
 	putchar('\n');

@@ -16,6 +16,7 @@
 #include "analyzer/report/report.h"
 
 #define LOOP "the time from its first fetch to the end of its last step"
+#define EVALUATION "the time of its loops, which train nothing"
 
 static const struct advice *advice_of(const struct report *r, const char *code)
 {
@@ -54,6 +55,14 @@ static void add_but(struct reel_buf *b, const struct report *r)
 			reel_columns_percent(
 				part, advice_of_run(r, r->epoch_start_ns)),
 			advice_run(run, r));
+	} else if (advice_of(r, "EVAL-WAIT")) {
+		const struct report_rank *k = advice_evaluating_rank(r);
+
+		reel_buf_printf(
+			b, NULL, ", but waits of evaluations take %s of %s",
+			reel_columns_percent(
+				part, advice_of_run(r, k->evaluation_wait_ns)),
+			advice_run(run, r));
 	} else if (advice_of(r, "STORAGE-BOUND")) {
 		reel_buf_printf(
 			b, NULL, ", but fetches from storage take %s of %s",
@@ -75,9 +84,9 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 			  : advice_of(r, "INPUT-WAIT") ? "waits moderately"
 						       : "hardly waits";
 
-	reel_buf_printf(b, NULL,
-			"The job %s for its input: %s of " LOOP " (%s of %s",
+	reel_buf_printf(b, NULL, "The job %s for its input: %s of %s (%s of %s",
 			how, reel_columns_percent(part, k->wait_share),
+			k->steps > 0 ? LOOP : EVALUATION,
 			reel_num_time(wait, (double)k->loop_wait_ns),
 			reel_num_time(loop, (double)k->loop_ns));
 	if (r->ranks > 1 && k->wait_share > 0)

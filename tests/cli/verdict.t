@@ -185,6 +185,50 @@ PY
 check 'EPOCH-START: slow starts without workers' '
 	"$python" said.py starts EPOCH-START "but starts of epochs take"'
 
+job infers <<'PY'
+for i in range(2):
+    with ioreel.span("eval", i):
+        for batch in range(8):
+            with ioreel.span("fetch"):
+                time.sleep(0.03)
+            compute(0.02)
+PY
+check 'INPUT-BOUND: a job that only evaluates waits for its batches' '
+	"$python" said.py infers INPUT-BOUND "of the time of its loops, which train nothing" &&
+	grep -q "rank 0 has 2 loops over batches, which train nothing" infers.words'
+
+job validates <<'PY'
+for epoch in range(2):
+    for step in ioreel.steps(range(10)):
+        compute(0.02)
+    with ioreel.span("eval", epoch):
+        for batch in range(6):
+            with ioreel.span("fetch"):
+                time.sleep(0.02)
+PY
+cat >evaluated.py <<'PY'
+"""The waits of the evaluations: all, and those before the last step's end."""
+import json, subprocess, sys
+d = json.load(open("validates.json"))
+rank, = d["ranks"]
+rows = subprocess.check_output(["ioreel", "sql", "validates.reel", "--format", "tsv",
+    "SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns"], text=True)
+spans = [r.split("\t") for r in rows.splitlines()[1:]]
+spans = [(n, int(s), int(t)) for n, s, t in spans]
+last = max(s + t for n, s, t in spans if n == "step")
+evals = [(s, s + t) for n, s, t in spans if n == "eval"]
+waits = [(s, t) for n, s, t in spans if n == "fetch"
+         and any(a <= s and s + t <= b for a, b in evals)]
+assert len(evals) == rank["evaluations"] == 2 and len(waits) == 12
+assert rank["evaluation_ns"] == sum(b - a for a, b in evals)
+assert rank["evaluation_wait_ns"] == sum(t for s, t in waits)
+assert rank["evaluation_loop_wait_ns"] == sum(t for s, t in waits if s < last)
+assert "is in evaluations" in d["advice"][0]["text"], d["advice"]
+assert d["advice"][1]["code"] == "EVAL-WAIT", d["advice"]
+PY
+check 'EVAL-WAIT: the waits of evaluations are those of their fetches' '
+	"$python" evaluated.py'
+
 job unknown <<'PY'
 for i in range(10):
     with ioreel.span("step", i):

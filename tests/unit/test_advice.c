@@ -511,6 +511,51 @@ static void starts(void)
 	   r.advice[0].text);
 }
 
+/* Evaluations of a training, and loops of a job that has nothing else. */
+static void evaluations(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.3, 0.01, 0.8);
+
+	r.rank = &k;
+	r.ranks = 1;
+	k.evaluations = 4;
+	k.evaluation_ns = 3 * S;
+	k.evaluation_wait_ns = 2 * S;
+	k.evaluation_loop_wait_ns = 2 * S;
+	ok(has(&r, "INPUT-BOUND") && has(&r, "EVAL-WAIT") &&
+		   strstr(r.advice[0].text, "is in evaluations") &&
+		   !strstr(r.advice[0].text, "handed over"),
+	   "waits of evaluations are not blamed on idle workers: %s",
+	   r.advice[0].text);
+	k.evaluation_loop_wait_ns = S;
+	ok(has(&r, "INPUT-BOUND") && !strstr(r.advice[0].text, "evaluations"),
+	   "those behind the last step are no part of the loop: %s",
+	   r.advice[0].text);
+	k.wait_share = 0.01;
+	k.loop_wait_ns = S / 10;
+	k.evaluation_wait_ns = S / 2;
+	ok(only(&r, "EVAL-WAIT", "but waits of evaluations take 5.0 % of"),
+	   "EVAL-WAIT from 5 %% on: %s", verdict);
+	k.evaluation_wait_ns--;
+	ok(only(&r, "NO-PROBLEM", "hardly"), "not below");
+
+	k = rank_of(0.3, 0.9, 0.1);
+	k.steps = k.steady_steps = 0;
+	k.evaluations = 1;
+	k.evaluation_ns = k.loop_ns;
+	k.evaluation_wait_ns = k.loop_wait_ns;
+	k.evaluation_loop_wait_ns = REPORT_NONE;
+	k.stall_share = k.headroom = REPORT_NONE;
+	ok(only(&r, "INPUT-BOUND", "its loops, which train nothing") &&
+		   strstr(r.advice[0].text, "3.00 s of 10.0 s in loops") &&
+		   !strstr(r.advice[0].text, "headroom"),
+	   "a job that only evaluates waits: %s", r.advice[0].text);
+	k.wait_share = 0.01;
+	ok(only(&r, "NO-PROBLEM", "hardly waits"), "... or hardly waits: %s",
+	   verdict);
+}
+
 int main(void)
 {
 	unknown_times();
@@ -522,6 +567,7 @@ int main(void)
 	run();
 	own();
 	starts();
+	evaluations();
 	stepless();
 	is(err.code, REEL_OK, "no error: %s", err.text);
 	return done();
