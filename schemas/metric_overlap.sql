@@ -184,26 +184,42 @@ SELECT rank, process_id, compute_source, steps, steady_steps,
 FROM rank_time;
 
 -- v_evaluation: the evaluations of each rank, which are loops without training
--- (inference too), as far as they fetched batches. wait_ns: their fetches;
--- loop_wait_ns: of the evaluations before the end of the last step.
+-- (inference too), as far as they fetched batches. A fetch of any thread belongs to
+-- the evaluation that began last before it. sum_ns: their union; wait_ns: the
+-- union of the fetches; loop_wait_ns: of those before the end of the last step.
 -- unit: ns    empty: no row; NULL, no step
 -- source: ioreel-store(5), "Overlap"
 CREATE VIEW v_evaluation (rank, process_id, evaluations, sum_ns, wait_ns,
 	loop_wait_ns) AS
 WITH eval AS MATERIALIZED (
-	SELECT span_id, process_id, start_ns, dur_ns FROM v_span
-	WHERE name = 'eval'),
+	SELECT process_id, start_ns, dur_ns, row_number() OVER (
+			PARTITION BY process_id ORDER BY start_ns) AS number
+	FROM v_span WHERE name = 'eval'
+		AND process_id IN (SELECT process_id FROM rank_time)),
+moment (process_id, at_ns, change, dur_ns) AS (
+	SELECT process_id, start_ns, 1, 0 FROM eval
+	UNION ALL SELECT process_id, start_ns + dur_ns, -1, 0 FROM eval
+	UNION ALL SELECT process_id, start_ns, 0, dur_ns FROM v_span
+	WHERE name = 'fetch' AND process_id IN (SELECT process_id FROM eval)),
+sofar AS (
+	SELECT *, sum(change) OVER one AS running,
+		count(*) FILTER (WHERE change = 1) OVER one AS number
+	FROM moment
+	WINDOW one AS (PARTITION BY process_id ORDER BY at_ns, change DESC
+		ROWS UNBOUNDED PRECEDING)),
 trained AS MATERIALIZED (
 	SELECT process_id, max(start_ns + dur_ns) AS end_ns FROM step
 	GROUP BY process_id),
 fetched AS MATERIALIZED (
-	SELECT parent_id, sum(dur_ns) AS wait_ns FROM span
-	WHERE name = 'fetch' AND parent_id IN (SELECT span_id FROM eval)
-	GROUP BY parent_id)
-SELECT r.rank, e.process_id, count(*), sum(e.dur_ns), sum(f.wait_ns),
-	sum(iif(e.start_ns < t.end_ns, f.wait_ns, 0)) FILTER (WHERE t.end_ns > 0)
+	SELECT s.process_id, s.number, union_ns(s.at_ns, s.dur_ns) AS wait_ns,
+		CASE WHEN t.end_ns > 0 THEN iif(min(s.at_ns) < t.end_ns,
+			union_ns(s.at_ns, s.dur_ns), 0) END AS loop_wait_ns
+	FROM sofar s LEFT JOIN trained t USING (process_id)
+	WHERE s.change = 0 AND s.running > 0
+	GROUP BY s.process_id, s.number)
+SELECT r.rank, process_id, count(*), union_ns(e.start_ns, e.dur_ns),
+	sum(f.wait_ns), sum(f.loop_wait_ns)
 FROM eval e
-JOIN fetched f ON f.parent_id = e.span_id
+JOIN fetched f USING (process_id, number)
 JOIN rank_time r USING (process_id)
-LEFT JOIN trained t USING (process_id)
-GROUP BY e.process_id;
+GROUP BY process_id;

@@ -186,14 +186,19 @@ check 'EPOCH-START: slow starts without workers' '
 	"$python" said.py starts EPOCH-START "but starts of epochs take"'
 
 job infers <<'PY'
+import threading
+def fetch():
+    with ioreel.span("fetch"):
+        time.sleep(0.03)
 for i in range(2):
     with ioreel.span("eval", i):
         for batch in range(8):
-            with ioreel.span("fetch"):
-                time.sleep(0.03)
+            t = threading.Thread(target=fetch)
+            t.start()
+            t.join()
             compute(0.02)
 PY
-check 'INPUT-BOUND: a job that only evaluates waits for its batches' '
+check 'INPUT-BOUND: a job that only evaluates waits for its batches, of any thread' '
 	"$python" said.py infers INPUT-BOUND "of the time of its loops, which train nothing" &&
 	grep -q "rank 0 has 2 loops over batches, which train nothing" infers.words'
 
