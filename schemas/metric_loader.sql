@@ -86,8 +86,8 @@ depth AS (
 	FROM change
 	WINDOW one AS (PARTITION BY process_id, pass ORDER BY at_ns, change DESC
 		ROWS UNBOUNDED PRECEDING))
-SELECT p.rank, d.process_id, d.pass, d.at_ns, d.dur_ns, max(d.depth, 0)
-FROM depth d JOIN process p USING (process_id)
+SELECT t.rank, d.process_id, d.pass, d.at_ns, d.dur_ns, max(d.depth, 0)
+FROM depth d JOIN rank_time t USING (process_id)
 ORDER BY d.process_id, d.at_ns;
 
 -- v_loader: the queue of each rank's loader workers.

@@ -28,6 +28,7 @@ const struct advice_threshold advice_threshold = {
 	.io_share = 0.20,
 	.storage_share = 0.20,
 	.idle_share = 0.50,
+	.empty_share = 0.10,
 	.worker_io = 0.30,
 	.matters_share = 0.05,
 	.open_share = 0.30,

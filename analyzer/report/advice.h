@@ -10,7 +10,7 @@ struct reel_error;
 struct report;
 
 #define ADVICE_MOST 16
-#define ADVICE_FACTS 8
+#define ADVICE_FACTS 12
 #define ADVICE_TEXT 512
 
 struct advice_fact {

@@ -20,6 +20,7 @@ struct advice_threshold {
 	double io_share;      /* IO-BOUND: of the run */
 	double storage_share; /* STORAGE-BOUND: of the run */
 	double idle_share;    /* less busy workers are not the bottleneck */
+	double empty_share;   /* ... nor a queue that is less often empty */
 	double worker_io; /* ... with less I/O, preprocessing is the bottleneck */
 	double matters_share; /* I/O that is worth advice, of the run */
 	double open_share; /* FILE-OPEN: open and close, of all calls' time */
@@ -53,6 +54,8 @@ advice_rule advice_input_bound, advice_input_wait, advice_wait_unknown,
 /* The rank whose evaluations wait longest. NULL: no rank has any. Borrowed from
  * @r. */
 const struct report_rank *advice_evaluating_rank(const struct report *r);
+/* Does @k wait for workers that are often idle? */
+bool advice_workers_idle(const struct report_rank *k);
 /* Count the job's steps, and the steps without a fetch. Returns true when the
  * share of its wait is not known for a rank, as it has too many of the latter. */
 bool advice_unknown_steps(const struct report *r, int64_t *unknown,

@@ -46,8 +46,8 @@ static const struct loader
 				  "passes over the data several times.",
 			.cold = "the loader starts each epoch with no batch "
 				"ready",
-			.evaluation = "workers for the evaluation's DataLoader "
-				      "too (num_workers), which stay between "
+			.evaluation = "more loader workers for the evaluation "
+				      "(num_workers), which stay between "
 				      "evaluations (persistent_workers=True).",
 },
 	grain =
@@ -71,8 +71,8 @@ static const struct loader
 				"repeat() of a dataset).",
 			.cold = "the iterator starts each epoch with no batch "
 				"ready",
-			.evaluation = "worker processes (worker_count) for the "
-				      "evaluation's loader too.",
+			.evaluation = "more worker processes (worker_count) "
+				      "for the loader of the evaluation.",
 },
 	tf_data = {
 		.none = "; tf.data prepares batches in threads of the job "
@@ -89,7 +89,7 @@ static const struct loader
 			"smaller shuffle buffer.",
 		.cold = "the pipeline restarts and fills its buffers",
 		.evaluation = "prefetch(tf.data.AUTOTUNE) and cache() in the "
-			      "evaluation's pipeline too.",
+			      "pipeline of the evaluation too.",
 };
 
 /* Keras imports Grain in jobs of tf.data too: then there are no worker processes. */
@@ -123,6 +123,45 @@ static void append_worker_calls(const struct report_rank *k, struct advice *a)
 			 : "less work for each sample: their I/O takes little");
 }
 
+bool advice_workers_idle(const struct report_rank *k)
+{
+	return k->wait_share >= advice_threshold.wait_share && k->workers > 0 &&
+	       k->worker_busy_share != REPORT_NONE &&
+	       k->worker_busy_share < advice_threshold.idle_share;
+}
+
+/* Batches that are ready cannot be ready earlier: their way to the model costs. */
+static void append_hand_over(const struct report *r,
+			     const struct report_rank *k, struct advice *a)
+{
+	bool ready = r->queue.mean_depth >= 1 &&
+		     r->queue.empty_share < advice_threshold.empty_share;
+
+	advice_append(a->text, " So the wait is not for reading: ");
+	if (ready)
+		advice_append(a->text,
+			      "%.2g batches are ready on average, and handing "
+			      "them over takes the time",
+			      r->queue.mean_depth);
+	else
+		advice_append(a->text, "batches wait to be handed over");
+	if (k->headroom != REPORT_NONE)
+		advice_append(a->text, " (headroom %.2g)", k->headroom);
+	advice_append(a->text, ".");
+	if (k->worker_restarts && loader_of(r) == &pytorch)
+		advice_append(a->try_this, "persistent_workers, ");
+	advice_append(a->try_this, "%s",
+		      ready ? "fewer and larger tensors in a batch; fewer "
+			      "workers, or none where it takes less time to "
+			      "make a batch than to hand it over."
+			    : loader_of(r)->hand_over);
+	if (ready) {
+		advice_fact(a, "queue_depth", "", r->queue.mean_depth);
+		advice_fact(a, "queue_empty_share", "share",
+			    r->queue.empty_share);
+	}
+}
+
 /* Does the model wait for the workers, and these for I/O? */
 static void append_workers(const struct report *r, const struct report_rank *k,
 			   struct advice *a)
@@ -142,16 +181,7 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 		reel_columns_percent(busy, k->worker_busy_share),
 		reel_columns_percent(io, k->worker_io_share));
 	if (k->worker_busy_share < advice_threshold.idle_share) {
-		advice_append(a->text, " So the wait is not for reading: "
-				       "batches wait to be handed over");
-		if (k->headroom != REPORT_NONE)
-			advice_append(a->text, " (headroom %.2g)", k->headroom);
-		advice_append(a->text, ".");
-		advice_append(a->try_this, "%s%s",
-			      k->worker_restarts && loader_of(r) == &pytorch
-				      ? "persistent_workers, "
-				      : "",
-			      loader_of(r)->hand_over);
+		append_hand_over(r, k, a);
 		return;
 	}
 	if (k->headroom != REPORT_NONE)

@@ -531,6 +531,27 @@ static int read_busiest(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
+/* The view sorts all batches, so only where the advice depends on it. */
+static int read_queue(struct report *r, struct reel_error *err)
+{
+	const struct report_rank *k = report_slowest(r);
+	struct reel_view v;
+
+	r->queue.mean_depth = r->queue.empty_share = REPORT_NONE;
+	if (!k || !advice_workers_idle(k))
+		return 0;
+	reel_view_open(&v, r->st,
+		       "SELECT mean_depth, empty_share FROM v_loader "
+		       "WHERE process_id = ?1",
+		       err);
+	reel_view_bind(&v, k->process_id);
+	if (reel_view_next(&v)) {
+		r->queue.mean_depth = reel_view_real(&v, "mean_depth");
+		r->queue.empty_share = reel_view_real(&v, "empty_share");
+	}
+	return reel_view_close(&v);
+}
+
 int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 {
 	r->st = st;
@@ -548,7 +569,7 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 	reel_cpu_contention_read(&r->cpu_contention, st);
 	return report_completeness_read(&r->completeness, st, err) ||
 			       read_journals(r, err) || read_busiest(r, err) ||
-			       advise(r, err)
+			       read_queue(r, err) || advise(r, err)
 		       ? -1
 		       : 0;
 }

@@ -111,6 +111,11 @@ struct report {
 	struct {
 		int64_t calls, bytes;
 	} stdio[2]; /* reads, writes of STDIO in the counters */
+	/* The queue of batches of the rank that waits most, where its workers are
+	 * often idle; REPORT_NONE: not known. */
+	struct {
+		double mean_depth, empty_share;
+	} queue;
 	struct {
 		int64_t processes;
 		double busy_ns; /* union of the kernels, mean of processes */

@@ -511,6 +511,32 @@ static void starts(void)
 	   r.advice[0].text);
 }
 
+/* Idle workers: their queue is empty now and then, or batches are always ready. */
+static void queue(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.3, 0.1, 0.8);
+
+	r.rank = &k;
+	r.ranks = 1;
+	r.queue.mean_depth = r.queue.empty_share = REPORT_NONE;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "wait to be handed over") &&
+		   strstr(r.advice[0].try_this, "prefetch_factor"),
+	   "of an unknown queue: %s", r.advice[0].text);
+	r.queue.mean_depth = 3.7;
+	r.queue.empty_share = 0.1;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].try_this, "prefetch_factor"),
+	   "of a queue that is often empty: %s", r.advice[0].try_this);
+	r.queue.empty_share = 0.09;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "3.7 batches are ready") &&
+		   !strstr(r.advice[0].try_this, "prefetch_factor"),
+	   "more batches are no remedy where they are ready: %s",
+	   r.advice[0].try_this);
+}
+
 /* Evaluations of a training, and loops of a job that has nothing else. */
 static void evaluations(void)
 {
@@ -567,6 +593,7 @@ int main(void)
 	run();
 	own();
 	starts();
+	queue();
 	evaluations();
 	stepless();
 	is(err.code, REEL_OK, "no error: %s", err.text);
