@@ -13,7 +13,8 @@
 #include "lib/store/event.h"
 
 /* TAIL: base name and parent directory; NUMBERED: in a directory with this
- * prefix and a final digit; HAS: anywhere */
+ * prefix and a final digit; COMMAND: a name without a dot in a directory of this
+ * name; HAS: anywhere */
 enum where {
 	PREFIX,
 	SUFFIX,
@@ -22,9 +23,10 @@ enum where {
 	BASE_HAS,
 	TAIL_HAS,
 	NUMBERED,
+	COMMAND,
 	HAS
 };
-enum when { ANY, WRITTEN };
+enum when { ANY, WRITTEN, UNWRITTEN };
 
 static const struct rule {
 	enum where where;
@@ -65,6 +67,8 @@ static const struct rule {
 	{COMPONENT, ANY, "site-packages", REEL_CLASS_CODE},
 	{COMPONENT, ANY, "dist-packages", REEL_CLASS_CODE},
 	{PREFIX, ANY, "/usr/lib/python", REEL_CLASS_CODE},
+	/* A script that starts a job, as torchrun, is read by its interpreter. */
+	{COMMAND, UNWRITTEN, "bin", REEL_CLASS_CODE},
 
 	{PREFIX, ANY, "/etc/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/usr/", REEL_CLASS_SYSTEM},
@@ -116,6 +120,17 @@ static bool has_component(const char *path, const char *name)
 	return false;
 }
 
+/* Is @base, the last part of its path, in a directory named @dir, of @n bytes? */
+static bool is_command(const char *path, const char *base, const char *dir,
+		       size_t n)
+{
+	const char *end = base > path ? base - 1 : path;
+
+	return !strchr(base, '.') && (size_t)(end - path) >= n &&
+	       !memcmp(end - n, dir, n) &&
+	       (end - n == path || end[-(ptrdiff_t)n - 1] == '/');
+}
+
 static bool has_numbered_dir(const char *path, const char *name)
 {
 	const char *end;
@@ -147,6 +162,8 @@ static bool rule_matches(const struct rule *r, const char *path, size_t len,
 		return has_component(path, r->text);
 	case NUMBERED:
 		return has_numbered_dir(path, r->text);
+	case COMMAND:
+		return is_command(path, base, r->text, n);
 	case HAS:
 		return strstr(path, r->text) != NULL;
 	case BASE_PREFIX:
@@ -179,6 +196,7 @@ enum reel_class reel_file_class(const char *path, enum reel_kind kind,
 		const struct rule *r = &rules[i];
 
 		if ((r->when == WRITTEN && !written) ||
+		    (r->when == UNWRITTEN && written) ||
 		    (rest && r->where == PREFIX) ||
 		    !rule_matches(r, path, len, base))
 			continue;

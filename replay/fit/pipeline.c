@@ -87,8 +87,40 @@ int fit_visits(struct fit *f)
 
 /* --- order ---------------------------------------------------------------- */
 
-/* Kendall's tau of the files in the order of @n visits: 1 ascending, 0 random. */
-static double tau_of(const struct fit_visit *visit, uint32_t n)
+static int by_number(const void *a, const void *b)
+{
+	const struct fit_file *x = *(const struct fit_file *const *)a;
+	const struct fit_file *y = *(const struct fit_file *const *)b;
+
+	return strverscmp(x->path, y->path);
+}
+
+/* Give the place of each file by its path, where numbers in it count as such: a job
+ * reads 2.bin before 10.bin. free(). NULL with f->err. */
+static uint32_t *places_by_number(const struct fit *f)
+{
+	const struct fit_file **sorted =
+		reel_alloc(f->files, sizeof(*sorted), f->err);
+	uint32_t *place = reel_alloc(f->files, sizeof(*place), f->err);
+
+	if (!sorted || !place) {
+		free(sorted);
+		free(place);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < f->files; i++)
+		sorted[i] = &f->file[i];
+	qsort(sorted, f->files, sizeof(*sorted), by_number);
+	for (uint32_t i = 0; i < f->files; i++)
+		place[sorted[i] - f->file] = i;
+	free(sorted);
+	return place;
+}
+
+/* Kendall's tau of the files in the order of @n visits: 1 ascending, 0 random.
+ * @place: of each file in the order that is asked for. */
+static double tau_of(const struct fit_visit *visit, uint32_t n,
+		     const uint32_t *place)
 {
 	int64_t up = 0, all = 0;
 
@@ -98,7 +130,8 @@ static double tau_of(const struct fit_visit *visit, uint32_t n)
 		for (uint32_t j = i + 1; j < n; j++) {
 			if (visit[i].file == visit[j].file)
 				continue;
-			up += visit[i].file < visit[j].file ? 1 : -1;
+			up += place[visit[i].file] < place[visit[j].file] ? 1
+									  : -1;
 			all++;
 		}
 	return all ? (double)up / (double)all : 1;
@@ -129,6 +162,7 @@ static int fit_order(struct fit *f)
 	struct workload_pipeline *p = &f->w->pipeline;
 	const struct format *format = format_of(f->w->dataset.format);
 	uint32_t each = f->visits / (uint32_t)f->epochs, reads;
+	uint32_t *place;
 	double tau, same;
 
 	/* Samples in any order: the files do not show it. */
@@ -145,7 +179,11 @@ static int fit_order(struct fit *f)
 	if (f->files < 4 || each < 4)
 		return fit_reason(f, "pipeline.order", 0.2,
 				  "too few files to see an order");
-	tau = tau_of(f->visit, each);
+	place = places_by_number(f);
+	if (!place)
+		return -1;
+	tau = tau_of(f->visit, each, place);
+	free(place);
 	if (put_order(f, tau, "files"))
 		return -1;
 	if (f->epochs < 2)

@@ -49,4 +49,24 @@ PY
 "$IOREEL" record -q -o p.reel -- python3 whole.py
 check 'rows of the row groups of parquet' '"$IOREEL" fit -q p.reel -o job.json'
 is 'are those of its files' "$(key '["dataset"]["row_group_rows"]')" 300
+
+# A script in bin/, as torchrun is, reads 0.dat, 1.dat ... 10.dat ... in their order.
+mkdir n env env/bin
+for i in $(seq 0 39); do
+	head -c 5000 /dev/zero >n/$i.dat
+done
+{
+	echo "#!$(command -v python3)"
+	cat <<'PY'
+for epoch in range(2):
+    for i in range(40):
+        with open("n/%d.dat" % i, "rb", buffering=0) as f:
+            f.read(5000)
+PY
+} >env/bin/train
+chmod +x env/bin/train
+"$IOREEL" record -q -o n.reel -- env/bin/train
+check 'files with numbers: fit' '"$IOREEL" fit -q n.reel -o job.json'
+is 'their numbers are the order' "$(key '["pipeline"]["order"]')" sequential
+is 'the script is no sample' "$(key '["dataset"]["files"]') $(key '["dataset"]["sample_bytes"]')" '40 5000'
 finish
