@@ -36,13 +36,15 @@ static const struct {
 	{".indexed_binary", WORKLOAD_INDEXED},
 };
 
-/* TFRecord shards are often named "train-00017-of-01024". */
-static bool is_shard(const char *name)
+/* TFRecord shards are often named "train-00017-of-01024"; with a suffix behind that,
+ * as ".arrow", they are something else. @len: without ".gz". */
+static bool is_shard(const char *name, size_t len)
 {
 	const char *of = strstr(name, "-of-");
 
 	return of && of > name && of[-1] >= '0' && of[-1] <= '9' &&
-	       of[4] >= '0' && of[4] <= '9';
+	       of[4] >= '0' && of[4] <= '9' &&
+	       of + 4 + strspn(of + 4, "0123456789") >= name + len;
 }
 
 /* The format of @path by its name; WORKLOAD_RAW when that tells nothing. */
@@ -62,7 +64,7 @@ static int format_by_name(const char *path)
 		    !strncasecmp(name + len - n, suffixes[i].suffix, n))
 			return suffixes[i].format;
 	}
-	return is_shard(name) ? WORKLOAD_TFRECORD : WORKLOAD_RAW;
+	return is_shard(name, len) ? WORKLOAD_TFRECORD : WORKLOAD_RAW;
 }
 
 /* --- the files ------------------------------------------------------------ */
@@ -312,12 +314,45 @@ static int sample_a_visit(struct fit *f)
 			  "bytes that were read from an open to the close");
 }
 
+/* A sample for each step: the calls do not show smaller ones. */
+static void sample_a_step(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
+	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
+	if (d->samples_per_file < 1)
+		d->samples_per_file = 1;
+}
+
+/*
+ * The bytes of the files came as pages of mappings. Several processes touch the same
+ * pages, the kernel maps their neighbours too, and a mapping that stays shows them in
+ * its first epoch alone: an epoch reads what was touched, each file once at most.
+ */
+static int samples_of_pages(struct fit *f)
+{
+	for (uint32_t i = 0; i < f->files; i++)
+		if (f->file[i].read_bytes < f->file[i].size)
+			f->file[i].size = f->file[i].read_bytes;
+	sample_a_step(f);
+	return sizes_of_files(f, NULL, f->w->dataset.samples_per_file) ||
+	       fit_reason(
+		       f, "dataset.samples_per_file", 0.1,
+		       "the files are mapped, and their pages do not show the "
+		       "samples; a step counts as one") ||
+	       fit_reason(f, "dataset.sample_bytes", 0.3,
+			  "pages that were touched, each file once at most, "
+			  "by samples_per_file");
+}
+
 static int samples_of_files(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
 	const struct format *format = format_of(d->format);
 	uint64_t samples = 0;
 
+	if (f->mapped)
+		return samples_of_pages(f);
 	if (fit_one_sample(d->format)) {
 		d->samples_per_file = 1;
 		if (fit_members(f))
@@ -360,9 +395,7 @@ static int samples_of_files(struct fit *f)
 	if (f->visits >= 2 * f->files * f->epochs)
 		return sample_a_visit(f);
 	/* The files are not here: a sample is a step's share of what was read. */
-	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
-	if (d->samples_per_file < 1)
-		d->samples_per_file = 1;
+	sample_a_step(f);
 	return sizes_of_files(f, format, d->samples_per_file) ||
 	       fit_reason(f, "dataset.samples_per_file", 0.2,
 			  "the files cannot be read here; a step counts as one "
@@ -389,6 +422,8 @@ static int fit_mapped(struct fit *f)
 		return -1;
 	if (mapped * 10 <= all)
 		return 0;
+	f->mapped = f->w->dataset.format == WORKLOAD_RAW && f->steps &&
+		    mapped > all / 2;
 	return fit_reason(f, "access.api", 0.1,
 			  "%.0f %% of the bytes were pages of mapped files, in "
 			  "places that are not seen; the benchmark reads whole "
@@ -398,8 +433,8 @@ static int fit_mapped(struct fit *f)
 
 int fit_samples(struct fit *f)
 {
-	if (samples_of_files(f) || fit_mapped(f) ||
-	    (!f->records && fit_chain(f)))
+	if (fit_mapped(f) || samples_of_files(f) ||
+	    (!f->records && !f->mapped && fit_chain(f)))
 		return -1;
 	/* A chain has all reads of a file in it. */
 	if (f->w->access.chain_n) {

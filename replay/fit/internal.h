@@ -58,6 +58,7 @@ struct fit {
 	bool busy;	    /* with other programs */
 	double job_percent; /* processor time of that which it could have; < 0 */
 	bool sample_a_visit; /* a file of several samples */
+	bool mapped;	     /* most bytes were pages of mappings */
 	bool partial;	     /* archives of which some members are not read */
 };
 

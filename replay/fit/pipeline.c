@@ -319,6 +319,9 @@ static int fit_batch(struct fit *f)
 				  "epoch; some of them may have been read "
 				  "ahead in vain",
 				  (long long)read, (long long)steps);
+	if (f->mapped)
+		return fit_reason(f, "pipeline.batch", 0.1,
+				  "a sample stands for all that a step reads");
 	if (samples < steps)
 		return fit_reason(
 			f, "pipeline.batch", 0,

@@ -69,4 +69,23 @@ chmod +x env/bin/train
 check 'files with numbers: fit' '"$IOREEL" fit -q n.reel -o job.json'
 is 'their numbers are the order' "$(key '["pipeline"]["order"]')" sequential
 is 'the script is no sample' "$(key '["dataset"]["files"]') $(key '["dataset"]["sample_bytes"]')" '40 5000'
+
+# Mapped files show no reads: each step has the share of it that the steps touch.
+head -c 1310720 /dev/urandom >data-00000-of-00001.arrow
+cat >mapped.py <<'PY'
+import ioreel, mmap
+with open("data-00000-of-00001.arrow", "rb") as f:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(range(20)):
+            m[65536 * step:65536 * (step + 1)]
+PY
+"$IOREEL" record -q -o mapped.reel -- python3 mapped.py
+check 'a mapped file: fit' '"$IOREEL" fit -q mapped.reel -o job.json'
+is 'its name is none of TFRecord' "$(key '["dataset"]["format"]')" raw
+is 'a step counts as a sample' \
+	"$(key '["dataset"]["samples_per_file"]') $(key '["pipeline"]["batch"]') $(key '["dataset"]["sample_bytes"]')" \
+	'20 1 65536'
+is 'which is said' "$(confidence pipeline.batch)" 0.1
 finish
