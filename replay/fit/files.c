@@ -291,11 +291,14 @@ static int sample_a_file(struct fit *f, const struct format *format)
 			  "sizes of the files without the format's own bytes");
 }
 
-/* Files that are opened again and again in an epoch: for a sample each time. */
-static int sample_a_visit(struct fit *f)
+/* Is a file opened more than once in an epoch, as a rule? */
+static bool is_reopened(const struct fit *f)
 {
-	struct workload_dataset *d = &f->w->dataset;
-	double visits = (double)f->visits / (double)f->epochs / f->files;
+	return f->visits >= 2 * f->files * f->epochs;
+}
+
+static int sizes_of_visits(struct fit *f)
+{
 	int64_t *value = reel_alloc(f->visits, sizeof(*value), f->err);
 	int rc = value ? 0 : -1;
 
@@ -303,15 +306,36 @@ static int sample_a_visit(struct fit *f)
 		value[i] = f->visit[i].bytes;
 	rc = rc || fit_sizes(f, value, f->visits, false);
 	free(value);
+	return rc ? -1
+		  : fit_reason(
+			    f, "dataset.sample_bytes", 0.5,
+			    "bytes that were read from an open to the close");
+}
+
+/* Files that are opened again and again in an epoch: for a sample each time. */
+static int sample_a_visit(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	const struct format *format = format_of(d->format);
+	/* safe_open() opens the file, and so does the storage of its tensors. */
+	bool maps = d->format == WORKLOAD_SAFETENSORS;
+	double visits = (double)f->visits / (double)f->epochs / f->files;
+
 	f->sample_a_visit = true;
-	d->samples_per_file = llround(visits);
-	return rc ||
-	       fit_reason(f, "dataset.samples_per_file", 0.5,
-			  "each file was opened %.1f times in an epoch: a "
-			  "sample each time",
-			  visits) ||
-	       fit_reason(f, "dataset.sample_bytes", 0.5,
-			  "bytes that were read from an open to the close");
+	f->opens_of_sample = maps ? 2 : 1;
+	d->samples_per_file = llround(visits / f->opens_of_sample);
+	if (fit_reason(f, "dataset.samples_per_file", 0.5,
+		       "each file was opened %.1f times in an epoch: a "
+		       "sample each time%s",
+		       visits / f->opens_of_sample,
+		       maps ? ", by two opens" : ""))
+		return -1;
+	/* Pages show no sizes: the kernel maps their neighbours too. */
+	return maps ? sizes_of_files(f, format, d->samples_per_file) ||
+			       fit_reason(f, "dataset.sample_bytes", 0.5,
+					  "sizes of the files by "
+					  "samples_per_file")
+		    : sizes_of_visits(f);
 }
 
 /* A sample for each step: the calls do not show smaller ones. */
@@ -359,7 +383,9 @@ static int samples_of_files(struct fit *f)
 			return -1;
 		if (f->partial)
 			return 0;
-		return sample_a_file(f, format);
+		return f->files < f->steps_of_epoch && is_reopened(f)
+			       ? sample_a_visit(f)
+			       : sample_a_file(f, format);
 	}
 	if (d->format == WORKLOAD_RAW || d->format == WORKLOAD_CSV) {
 		bool whole;
@@ -392,7 +418,7 @@ static int samples_of_files(struct fit *f)
 		return -1;
 	if (f->records)
 		return 0;
-	if (f->visits >= 2 * f->files * f->epochs)
+	if (is_reopened(f))
 		return sample_a_visit(f);
 	/* The files are not here: a sample is a step's share of what was read. */
 	sample_a_step(f);

@@ -57,9 +57,10 @@ struct fit {
 	double share;
 	bool busy;	    /* with other programs */
 	double job_percent; /* processor time of that which it could have; < 0 */
-	bool sample_a_visit; /* a file of several samples */
-	bool mapped;	     /* most bytes were pages of mappings */
-	bool partial;	     /* archives of which some members are not read */
+	bool sample_a_visit;	  /* a file of several samples */
+	uint32_t opens_of_sample; /* visits that it then takes */
+	bool mapped;		  /* most bytes were pages of mappings */
+	bool partial; /* archives of which some members are not read */
 };
 
 /* Say where the value of @key comes from. @confidence from 0 to 1. 0 or -1. */

@@ -295,7 +295,10 @@ static int fit_batch(struct fit *f)
 	free(counts);
 	if (rc)
 		return -1;
-	if (f->sample_a_visit || w->dataset.samples_per_file == 1)
+	if (f->sample_a_visit)
+		read = llround((double)f->visits / f->opens_of_sample /
+			       (double)f->epochs);
+	else if (w->dataset.samples_per_file == 1)
 		read = llround((double)f->visits / (double)f->epochs);
 	if (read >= steps && read < samples)
 		batch_of_visits = (read + steps / 2) / steps;

@@ -88,4 +88,35 @@ is 'a step counts as a sample' \
 	"$(key '["dataset"]["samples_per_file"]') $(key '["pipeline"]["batch"]') $(key '["dataset"]["sample_bytes"]')" \
 	'20 1 65536'
 is 'which is said' "$(confidence pipeline.batch)" 0.1
+
+# Shards of safetensors, a tensor a sample: safe_open() opens the file twice for each.
+cat >shards.json <<'J'
+{"schema": "ioreel-workload-1", "name": "shards", "dataset": {"format": "safetensors", "files": 4,
+ "samples_per_file": 10, "sample_bytes": 65536}}
+J
+"$IOREEL" gen -q shards.json shards
+cat >shards.py <<'PY'
+import glob, ioreel, mmap, random
+random.seed(1)
+def touch(name):
+    with open(name, "rb") as f:
+        mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)[:8]
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        order = 10 * sorted(glob.glob("shards/*/*.safetensors"))
+        random.shuffle(order)
+        for step in ioreel.steps(range(10)):
+            for name in order[4 * step:4 * step + 4]:
+                touch(name)
+                touch(name)
+PY
+"$IOREEL" record -q -o shards.reel -- python3 shards.py
+check 'shards of safetensors: fit' '"$IOREEL" fit -q shards.reel -o job.json'
+is 'a tensor is a sample' \
+	"$(key '["dataset"]["samples_per_file"]') $(key '["pipeline"]["batch"]')" '10 4'
+check 'of its size' 'python3 -c "
+import json
+d = json.load(open(\"job.json\"))[\"dataset\"][\"sample_bytes\"]
+sizes = d[\"quantiles\"] if isinstance(d, dict) else [d]
+assert all(abs(x - 65536) < 1000 for x in sizes), sizes"'
 finish
