@@ -291,8 +291,7 @@ static int sample_a_file(struct fit *f, const struct format *format)
 			  "sizes of the files without the format's own bytes");
 }
 
-/* Is a file opened more than once in an epoch, as a rule? */
-static bool is_reopened(const struct fit *f)
+bool fit_reopens(const struct fit *f)
 {
 	return f->visits >= 2 * f->files * f->epochs;
 }
@@ -383,7 +382,7 @@ static int samples_of_files(struct fit *f)
 			return -1;
 		if (f->partial)
 			return 0;
-		return f->files < f->steps_of_epoch && is_reopened(f)
+		return f->files < f->steps_of_epoch && fit_reopens(f)
 			       ? sample_a_visit(f)
 			       : sample_a_file(f, format);
 	}
@@ -418,7 +417,7 @@ static int samples_of_files(struct fit *f)
 		return -1;
 	if (f->records)
 		return 0;
-	if (is_reopened(f))
+	if (fit_reopens(f))
 		return sample_a_visit(f);
 	/* The files are not here: a sample is a step's share of what was read. */
 	sample_a_step(f);

@@ -20,12 +20,17 @@ int fit_reason(struct fit *f, const char *key, double confidence,
 {
 	struct workload *w = f->w;
 	struct workload_reason *r;
+	uint32_t at = 0;
 	va_list args;
 
+	while (at < w->fit_n && strcmp(w->fit[at].key, key) != 0)
+		at++;
 	/* Some twenty in all: one more each time costs nothing. */
-	if (reel_grow(&w->fit, w->fit_n + 1, sizeof(*w->fit), f->err))
+	if (at == w->fit_n &&
+	    reel_grow(&w->fit, w->fit_n + 1, sizeof(*w->fit), f->err))
 		return -1;
-	r = &w->fit[w->fit_n++];
+	r = &w->fit[at];
+	w->fit_n += at == w->fit_n;
 	memset(r, 0, sizeof(*r));
 	snprintf(r->key, sizeof(r->key), "%s", key);
 	r->confidence = confidence;

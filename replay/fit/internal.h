@@ -63,7 +63,8 @@ struct fit {
 	bool partial; /* archives of which some members are not read */
 };
 
-/* Say where the value of @key comes from. @confidence from 0 to 1. 0 or -1. */
+/* Say where the value of @key comes from, in place of what was said of it before.
+ * @confidence from 0 to 1. 0 or -1. */
 int fit_reason(struct fit *f, const char *key, double confidence,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
@@ -80,6 +81,9 @@ int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all);
 
 /* Does the first rank evaluate at @ns? */
 bool fit_evaluates(const struct fit *f, int64_t ns);
+
+/* Is a file opened more than once in an epoch, as a rule? */
+bool fit_reopens(const struct fit *f);
 
 /* Do files of @format hold one sample as a rule? */
 bool fit_one_sample(int format);

@@ -87,14 +87,51 @@ static int64_t *bytes_of_visits(struct fit *f)
 	return bytes;
 }
 
+/* Bytes of a visit that are no member. */
+static int64_t beside_members(const struct fit *f)
+{
+	return BUFFER + DIRECTORY +
+	       (f->w->access.member_opens > 1 ? 2 * BUFFER : 0);
+}
+
+/* Archives that are opened again and again for a member that is a sample. Those of the
+ * format hold one sample each, so an archive stands for each. */
+static int sample_a_member(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	int64_t beside = beside_members(f);
+	int64_t *value = reel_alloc(f->visits, sizeof(*value), f->err);
+	double visits = (double)f->visits / (double)f->epochs;
+	int rc;
+
+	if (!value)
+		return -1;
+	for (uint32_t i = 0; i < f->visits; i++)
+		value[i] = f->visit[i].bytes > beside
+				   ? f->visit[i].bytes - beside
+				   : 1;
+	rc = fit_sizes(f, value, f->visits, false);
+	free(value);
+	d->files = llround(visits);
+	return rc ||
+	       fit_reason(f, "dataset.files", 0.3,
+			  "%u archives were opened %.1f times in an epoch, for "
+			  "a member each time: an archive of its own stands "
+			  "for each",
+			  f->files, visits / f->files) ||
+	       fit_reason(f, "dataset.samples_per_file", 0.3,
+			  "a member is a sample") ||
+	       fit_reason(f, "dataset.sample_bytes", 0.5,
+			  "bytes read from an open to the close, without those "
+			  "of the archive");
+}
+
 /* The members that are not read are one behind those that are. */
 static int fit_partial(struct fit *f, int64_t *bytes)
 {
-	int64_t beside = BUFFER + DIRECTORY;
+	int64_t beside = beside_members(f);
 	double read = 0, size = 0, payload = 0;
 
-	if (f->w->access.member_opens > 1)
-		beside += 2 * BUFFER;
 	for (uint32_t i = 0; i < f->files; i++) {
 		read += (double)bytes[i];
 		size += (double)f->file[i].size;
@@ -103,6 +140,8 @@ static int fit_partial(struct fit *f, int64_t *bytes)
 	f->partial = 100 * read < WHOLE_PERCENT * size;
 	if (!f->partial)
 		return 0;
+	if (f->files < f->steps_of_epoch && fit_reopens(f))
+		return sample_a_member(f);
 	for (uint32_t i = 0; i < f->files; i++)
 		payload += (double)bytes[i];
 	f->w->dataset.unread = fmax(size - payload, 0) / payload;

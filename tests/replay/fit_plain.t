@@ -119,4 +119,35 @@ import json
 d = json.load(open(\"job.json\"))[\"dataset\"][\"sample_bytes\"]
 sizes = d[\"quantiles\"] if isinstance(d, dict) else [d]
 assert all(abs(x - 65536) < 1000 for x in sizes), sizes"'
+
+# Archives of many members, of which a sample is one.
+cat >archives.py <<'PY'
+import ioreel, os, random, sys, zipfile
+random.seed(1)
+names = ["archives/%d.npz" % i for i in range(4)]
+if sys.argv[1:]:
+    os.mkdir("archives")
+    for name in names:
+        with zipfile.ZipFile(name, "w") as z:
+            for i in range(10):
+                z.writestr("s%d.npy" % i, os.urandom(40000))
+    sys.exit()
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        samples = [(n, i) for n in names for i in range(10)]
+        random.shuffle(samples)
+        for step in ioreel.steps(range(10)):
+            for name, i in samples[4 * step:4 * step + 4]:
+                with zipfile.ZipFile(name) as z:
+                    z.read("s%d.npy" % i)
+PY
+python3 -c 'import runpy, sys, types
+sys.modules["ioreel"] = types.ModuleType("ioreel")
+sys.argv = ["archives.py", "make"]
+runpy.run_path("archives.py")'
+"$IOREEL" record -q -o archives.reel -- python3 archives.py
+check 'archives of many samples: fit' '"$IOREEL" fit -q archives.reel -o job.json'
+is 'an archive for each sample' "$(key '["dataset"]["files"]') $(key '["pipeline"]["batch"]')" '40 4'
+is 'which is said once' "$(python3 -c "import json
+print([r['confidence'] for r in json.load(open('job.json'))['fit'] if r['key'] == 'dataset.files'])")" '[0.3]'
 finish
