@@ -3,6 +3,7 @@
  * Chunks and compression of the data set. The files show them where they are still
  * there, else their names and the sizes of reads.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -158,6 +159,89 @@ static int fit_chunks_of_reads(struct fit *f)
 			  (long long)count, (long long)all);
 }
 
+#define NUMBER_BYTES 8	/* the column of numbers, which is always read */
+#define PAIRS_MOST 128	/* of columns: one that is read, one that is not */
+#define ALL_COLUMNS 0.9 /* of the bytes: more is all of them */
+
+/* Let @pairs times a column be read and one not; those that are read have @row_read
+ * bytes of a row. */
+static int set_columns(struct fit *f, double row_read, int64_t pairs)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	double row = quantiles_mean(&d->sample_bytes);
+	int64_t read = llround(row_read / (double)pairs), sum = 0;
+	int64_t rest = llround((row - row_read) / (double)pairs);
+
+	d->columns = reel_alloc(2 * (size_t)pairs, sizeof(*d->columns), f->err);
+	if (!d->columns)
+		return -1;
+	d->columns_n = (uint32_t)(2 * pairs);
+	for (uint32_t i = 0; i < d->columns_n; i++) {
+		int64_t bytes = i % 2 ? rest : read;
+
+		if (!i)
+			bytes -= NUMBER_BYTES;
+		d->columns[i] =
+			(struct workload_column){.bytes = bytes > 1 ? bytes : 1,
+						 .count = 1,
+						 .read = i % 2 == 0};
+		sum += d->columns[i].bytes;
+	}
+	free(d->sample_bytes.value);
+	d->sample_bytes.value = NULL;
+	d->sample_bytes.n = 0;
+	free(d->series_bytes);
+	d->series_bytes = NULL;
+	d->series_bytes_n = 0;
+	return quantiles_of(&d->sample_bytes, &sum, 1, 1, f->err);
+}
+
+/* The share of the files that was read tells the columns that are, and the reads of a
+ * row group how many parts they are in. A read that reaches the end of its file is
+ * for the footer. */
+static int fit_columns(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	double groups, size = 0, share, rows;
+	int64_t bytes, reads, pairs;
+
+	if (fit_ask(f,
+		    "SELECT sum(e.bytes) FROM v_event e JOIN v_file f USING "
+		    "(path) WHERE e.class = 'data' AND e.call_group = 'read' "
+		    "AND e.bytes > 0 AND e.offset + e.bytes < f.size_bytes AND "
+		    "path LIKE '%.parquet'",
+		    0, &bytes) ||
+	    fit_ask(f,
+		    "SELECT count(*) FROM v_event e JOIN v_file f USING (path) "
+		    "WHERE e.class = 'data' AND e.call_group = 'read' AND "
+		    "e.bytes > 0 AND e.offset + e.bytes < f.size_bytes AND "
+		    "path LIKE '%.parquet'",
+		    0, &reads))
+		return -1;
+	for (uint32_t i = 0; i < f->files; i++)
+		size += (double)f->file[i].size;
+	rows = (double)d->samples_per_file * f->files * (double)f->epochs;
+	groups = rows / (double)d->row_group_rows;
+	share = (double)bytes / size / (double)f->epochs;
+	if (!reads || groups < 1 || d->columns_n)
+		return fit_reason(f, "dataset.columns", 0,
+				  "columns that are not read are not told from "
+				  "others");
+	if (share >= ALL_COLUMNS)
+		return fit_reason(f, "dataset.columns", 0.5,
+				  "an epoch read %.0f %% of the bytes of the "
+				  "files: all columns",
+				  100 * share);
+	pairs = llround((double)reads / groups);
+	pairs = pairs < 1 ? 1 : pairs > PAIRS_MOST ? PAIRS_MOST : pairs;
+	return set_columns(f, (double)bytes / rows, pairs) ||
+	       fit_reason(f, "dataset.columns", 0.5,
+			  "an epoch read %.0f %% of the bytes of the files, in "
+			  "%.1f reads of a row group; the rest counts as "
+			  "columns that are not read",
+			  100 * share, (double)reads / groups);
+}
+
 /* The first file stands for all. */
 static int fit_row_groups(struct fit *f, const struct format *format)
 {
@@ -165,15 +249,17 @@ static int fit_row_groups(struct fit *f, const struct format *format)
 	struct format_storage one;
 
 	if (fit_reason(f, "dataset.compression", 0.2,
-		       "the encodings of the columns are not looked at") ||
-	    fit_reason(f, "dataset.columns", 0,
-		       "columns that are not read are not told from others"))
+		       "the encodings of the columns are not looked at"))
 		return -1;
 	if (!format->storage(f->file[0].path, &one) || one.row_group_rows < 1)
-		return fit_reason(f, "dataset.row_group_rows", 0,
+		return fit_reason(f, "dataset.columns", 0,
+				  "columns that are not read are not told from "
+				  "others") ||
+		       fit_reason(f, "dataset.row_group_rows", 0,
 				  "the first file cannot be read here");
 	d->row_group_rows = one.row_group_rows;
-	return fit_reason(f, "dataset.row_group_rows", 0.95,
+	return fit_columns(f) ||
+	       fit_reason(f, "dataset.row_group_rows", 0.95,
 			  "rows of the first group of a file");
 }
 

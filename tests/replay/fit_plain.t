@@ -50,6 +50,23 @@ PY
 check 'rows of the row groups of parquet' '"$IOREEL" fit -q p.reel -o job.json'
 is 'are those of its files' "$(key '["dataset"]["row_group_rows"]')" 300
 
+# Two of four columns are read, with more than a hole between them.
+cat >columns.json <<'J'
+{"schema": "ioreel-workload-1", "name": "columns", "dataset": {"format": "parquet", "files": 2,
+ "samples_per_file": 1000, "row_group_rows": 250, "columns": [{"bytes": 32}, {"bytes": 64, "read": false},
+ {"bytes": 40}, {"bytes": 200, "read": false}]}, "pipeline": {"batch": 50, "order": "sequential"}}
+J
+"$IOREEL" gen -q columns.json columns
+"$IOREEL" run -q columns.json --data columns -o columns.db >/dev/null
+check 'columns of parquet: fit' '"$IOREEL" fit -q columns.db -o job.json'
+is 'those that are read, and as many bytes that are not' \
+	"$(key '["dataset"]["columns"]' | tr -d "{}[]' ")" \
+	'bytes:32,count:1,read:True,bytes:132,count:1,read:False,bytes:40,count:1,read:True,bytes:132,count:1,read:False'
+check 'the benchmark makes the same reads' '"$IOREEL" gen -q job.json again &&
+	"$IOREEL" run -q job.json --data again -o again.db >/dev/null &&
+	[ "$(ioreel sql columns.db "select bytes, count(*) from v_event where call = '\''pread'\'' group by 1")" = \
+		"$(ioreel sql again.db "select bytes, count(*) from v_event where call = '\''pread'\'' group by 1")" ]'
+
 # A script in bin/, as torchrun is, reads 0.dat, 1.dat ... 10.dat ... in their order.
 mkdir n env env/bin
 for i in $(seq 0 39); do
