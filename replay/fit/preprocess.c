@@ -11,18 +11,32 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
-/* Time of a batch in a worker that is no I/O, by its samples. */
+/*
+ * Time of a batch in a worker that is no I/O, by its samples. Of several ranks that
+ * whose workers take longest: the others wait for it. Batches that were made while it
+ * evaluates are none of the training.
+ */
 static int of_workers(struct fit *f)
 {
 	int64_t *value, batch = f->w->pipeline.batch;
 	uint32_t n;
 	int rc = fit_column(
 		f,
+		"WITH eval AS MATERIALIZED (SELECT process_id AS rank, "
+		"start_ns, start_ns + dur_ns AS end_ns FROM v_span WHERE "
+		"name = 'eval' AND EXISTS (SELECT 1 FROM step)), "
+		"batch AS MATERIALIZED (SELECT p.parent_id AS rank, "
+		"s.process_id, s.thread_id, s.start_ns, s.dur_ns FROM v_span s "
+		"JOIN process p USING (process_id) WHERE s.name = 'preprocess' "
+		"AND s.closed AND NOT EXISTS (SELECT 1 FROM eval e WHERE "
+		"e.rank = p.parent_id AND s.start_ns >= e.start_ns AND "
+		"s.start_ns < e.end_ns)) "
 		"SELECT s.dur_ns - coalesce((SELECT sum(e.dur_ns) FROM "
 		"v_event e WHERE e.process_id = s.process_id AND "
 		"e.thread_id = s.thread_id AND e.start_ns >= s.start_ns AND "
-		"e.start_ns < s.start_ns + s.dur_ns), 0) AS ns FROM v_span s "
-		"WHERE s.name = 'preprocess' AND s.closed LIMIT 500",
+		"e.start_ns < s.start_ns + s.dur_ns), 0) AS ns FROM batch s "
+		"WHERE s.rank IS (SELECT rank FROM batch GROUP BY rank "
+		"ORDER BY avg(dur_ns) DESC LIMIT 1) LIMIT 500",
 		&value, &n);
 
 	for (uint32_t i = 0; i < n; i++)

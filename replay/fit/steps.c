@@ -108,18 +108,25 @@ static int fit_where(struct fit *f)
 			  kernels ? "and an accelerator" : "no accelerator");
 }
 
+/* The computation of the steps. Ranks that step together wait for the last one in what
+ * looks like computation: it has none of that wait, so the least of a step counts. */
+static const char *steps_of_all =
+	"SELECT min(compute_ns) AS ns FROM v_step WHERE steady AND "
+	"compute_ns IS NOT NULL GROUP BY ordinal HAVING count(*) = "
+	"(SELECT count(*) FROM v_rank WHERE steps > 0) ORDER BY ordinal";
+static const char *steps_of_one =
+	"SELECT compute_ns AS ns FROM v_step WHERE rank = ?1 AND steady AND "
+	"compute_ns IS NOT NULL ORDER BY start_ns";
+
 int fit_compute(struct fit *f)
 {
 	struct workload_compute *c = &f->w->compute;
+	bool together = f->ranks > 1;
 	int64_t *value;
 	uint32_t n;
 	int rc;
 
-	if (fit_column(f,
-		       "SELECT compute_ns AS ns FROM v_step WHERE rank = ?1 "
-		       "AND steady AND compute_ns IS NOT NULL ORDER BY "
-		       "start_ns",
-		       &value, &n) ||
+	if (fit_column(f, together ? steps_of_all : steps_of_one, &value, &n) ||
 	    fit_where(f))
 		goto fail;
 	/* Sleeping needs no processor. */
@@ -142,7 +149,11 @@ int fit_compute(struct fit *f)
 			  f->busy   ? 0.4
 			  : n >= 20 ? 0.9
 				    : 0.6,
-			  "%u steps, each without its wait for the batch%s", n,
+			  "%u steps, each without its wait for the batch%s%s",
+			  n,
+			  together ? ", of the rank that computed least: the "
+				     "others waited for it"
+				   : "",
 			  fit_busy_words(f));
 fail:
 	free(value);

@@ -167,4 +167,29 @@ check 'archives of many samples: fit' '"$IOREEL" fit -q archives.reel -o job.jso
 is 'an archive for each sample' "$(key '["dataset"]["files"]') $(key '["pipeline"]["batch"]')" '40 4'
 is 'which is said once' "$(python3 -c "import json
 print([r['confidence'] for r in json.load(open('job.json'))['fit'] if r['key'] == 'dataset.files'])")" '[0.3]'
+
+# Rank 0 waits for rank 1, whose batches are slow, in what looks like computation.
+cat >ranks.py <<'PY'
+import ioreel, os, time
+slow = os.environ["RANK"] == "1"
+def batches():
+    for i in range(10):
+        with open("n/%d.dat" % i, "rb", buffering=0) as f:
+            f.read(5000)
+        time.sleep(0.08 if slow else 0)
+        yield i
+with ioreel.span("epoch", 0):
+    for step in ioreel.steps(batches()):
+        time.sleep(0.02 if slow else 0.1)
+PY
+"$IOREEL" record -q -o ranks.reel -- sh -c 'for r in 0 1; do
+	RANK=$r WORLD_SIZE=2 python3 ranks.py &
+done
+wait'
+check 'ranks that wait for one another: fit' '"$IOREEL" fit -q ranks.reel -o job.json'
+check 'the computation is that of the rank that is waited for' 'python3 -c "
+import json
+d = json.load(open(\"job.json\"))
+ns = d[\"compute\"][\"series_ns\"]
+assert d[\"ranks\"] == 2 and len(ns) == 9 and sorted(ns)[4] < 90e6, (d[\"ranks\"], ns)"'
 finish
