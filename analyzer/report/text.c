@@ -264,6 +264,15 @@ static void print_no_steps(const struct report *r)
 	if (!r->uses.python)
 		return;
 	putchar('\n');
+	if (r->sources) {
+		reel_columns_wrapped(
+			"No steps: the imported files mark none. A "
+			"profile of the same run does, imported "
+			"with them (ioreel import), and so does "
+			"ioreel record.",
+			0, 0);
+		return;
+	}
 	reel_columns_wrapped(
 		"No steps: the job marked no training step. The hooks mark "
 		"loops over the loaders of PyTorch, TensorFlow, Keras and "

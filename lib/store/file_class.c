@@ -67,6 +67,7 @@ static const struct rule {
 	{COMPONENT, ANY, "site-packages", REEL_CLASS_CODE},
 	{COMPONENT, ANY, "dist-packages", REEL_CLASS_CODE},
 	{PREFIX, ANY, "/usr/lib/python", REEL_CLASS_CODE},
+	{BASE_PREFIX, ANY, "pyvenv.cfg", REEL_CLASS_CODE},
 	/* A script that starts a job, as torchrun, is read by its interpreter. */
 	{COMMAND, UNWRITTEN, "bin", REEL_CLASS_CODE},
 

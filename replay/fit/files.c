@@ -421,6 +421,13 @@ static int samples_of_files(struct fit *f)
 		return sample_a_visit(f);
 	/* The files are not here: a sample is a step's share of what was read. */
 	sample_a_step(f);
+	if (!f->steps)
+		return sizes_of_files(f, format, 1) ||
+		       fit_reason(f, "dataset.samples_per_file", 0.2,
+				  "neither steps nor samples are seen: a file "
+				  "counts as one") ||
+		       fit_reason(f, "dataset.sample_bytes", 0.2,
+				  "sizes of the files");
 	return sizes_of_files(f, format, d->samples_per_file) ||
 	       fit_reason(f, "dataset.samples_per_file", 0.2,
 			  "the files cannot be read here; a step counts as one "

@@ -5,6 +5,7 @@
 
 #include "lib/array.h"
 #include "lib/error.h"
+#include "lib/intmap.h"
 #include "lib/store/store.h"
 #include "lib/store/view.h"
 
@@ -65,12 +66,86 @@ static bool one_thread_reads(const struct fit *f)
 	return f->visits > 0;
 }
 
+/* A process that reads the data set, from its first to its last read. */
+struct reading {
+	int64_t start_ns, end_ns;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct reading *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* The processes that read: *@n of them, in the order of their first reads; NULL with
+ * f->err. free(). */
+static struct reading *reading_processes(const struct fit *f, uint32_t *n)
+{
+	struct reading *r =
+		reel_alloc((size_t)f->visits + 1, sizeof(*r), f->err);
+	struct reel_intmap index = {0};
+	bool failed = !r;
+
+	*n = 0;
+	for (uint32_t i = 0; !failed && i < f->visits; i++) {
+		const struct fit_visit *v = &f->visit[i];
+		uint32_t at = reel_intmap_get(&index, (uint64_t)v->process_id,
+					      f->err);
+
+		failed = at == REEL_NO_INDEX;
+		if (!failed && at == *n)
+			r[(*n)++] = (struct reading){v->start_ns, v->end_ns};
+		else if (!failed && r[at].end_ns < v->end_ns)
+			r[at].end_ns = v->end_ns;
+	}
+	reel_intmap_fini(&index);
+	if (failed) {
+		free(r);
+		return NULL;
+	}
+	qsort(r, *n, sizeof(*r), by_start);
+	return r;
+}
+
+/* Without steps the process that computes is not known: where several read, they are
+ * readers. *@most: of them at a time. 0 or -1. */
+static int processes_at_once(const struct fit *f, uint32_t *n, uint32_t *most)
+{
+	struct reading *r = reading_processes(f, n);
+
+	*most = 0;
+	for (uint32_t i = 0; r && i < *n; i++) {
+		uint32_t at_once = 1;
+
+		for (uint32_t k = 0; k < i; k++)
+			at_once += r[k].end_ns > r[i].start_ns;
+		if (at_once > *most)
+			*most = at_once;
+	}
+	free(r);
+	return r ? 0 : -1;
+}
+
 static int fit_threads(struct fit *f)
 {
 	struct workload_pipeline *p = &f->w->pipeline;
+	uint32_t processes, most;
 	double at_once;
 	bool inside;
 
+	if (!f->steps && f->ranks < 2) {
+		if (processes_at_once(f, &processes, &most))
+			return -1;
+		if (processes > 1) {
+			p->unit = WORKLOAD_PROCESS;
+			p->readers = most;
+			return fit_reason(f, "pipeline.readers", 0.5,
+					  "%u processes read, %u at a time at "
+					  "most",
+					  processes, most);
+		}
+	}
 	p->unit = WORKLOAD_THREAD;
 	if (steppers_read(f, &inside))
 		return -1;

@@ -50,6 +50,27 @@ PY
 check 'rows of the row groups of parquet' '"$IOREEL" fit -q p.reel -o job.json'
 is 'are those of its files' "$(key '["dataset"]["row_group_rows"]')" 300
 
+# Processes that read side by side, of a job that marks nothing.
+cat >side.py <<'PY'
+import os, time
+for worker in range(2):
+    if os.fork() == 0:
+        for i in range(8):
+            with open("p%d.raw" % (2 * i + worker), "rb") as f:
+                f.read()
+            time.sleep(0.02)
+        os._exit(0)
+for worker in range(2):
+    os.wait()
+PY
+for i in $(seq 0 15); do
+	head -c 30000 /dev/zero >p$i.raw
+done
+"$IOREEL" record -q -o side.reel -- python3 side.py
+check 'processes that read: fit' '"$IOREEL" fit -q side.reel -o job.json'
+is 'they are the readers' "$(key '["pipeline"]["readers"]') $(key '["pipeline"]["unit"]')" '2 process'
+is 'a file is a sample' "$(key '["dataset"]["samples_per_file"]') $(key '["dataset"]["sample_bytes"]')" '1 30000'
+
 # Two of four columns are read, with more than a hole between them.
 cat >columns.json <<'J'
 {"schema": "ioreel-workload-1", "name": "columns", "dataset": {"format": "parquet", "files": 2,

@@ -330,6 +330,7 @@ static void test_classes(void)
 		{"/x/libfoo.so.1", false, REEL_CLASS_CODE},
 		{"/x/site-packages/y/data.json", false, REEL_CLASS_CODE},
 		{"/x/venv/bin/torchrun", false, REEL_CLASS_CODE},
+		{"/x/venv/pyvenv.cfg", false, REEL_CLASS_CODE},
 		{"bin/torchrun", false, REEL_CLASS_CODE},
 		{"/x/bin/torchrun", true, REEL_CLASS_DATA},
 		{"/x/bin/0.raw", false, REEL_CLASS_DATA},
