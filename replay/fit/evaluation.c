@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The evaluation: visits that begin while the job evaluates are no visits of the
- * training, and files that have no others are not of its data set.
+ * The evaluation: visits by its workers, or while the job evaluates, are no visits of
+ * the training, and files that have no others are not of its data set.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,52 @@ bool fit_evaluates(const struct fit *f, int64_t ns)
 
 /* --- parting -------------------------------------------------------------- */
 
+/* Loader workers, in the order of their ids. */
+struct workers {
+	int64_t *process_id, *start_ns;
+	uint32_t n;
+};
+
+static int find_workers(struct fit *f, struct workers *w)
+{
+	uint32_t starts;
+
+	return fit_column(f,
+			  "SELECT process_id AS ns FROM process WHERE role = "
+			  "'worker' ORDER BY process_id",
+			  &w->process_id, &w->n) ||
+			       fit_column(f,
+					  "SELECT start_ns AS ns FROM process "
+					  "WHERE role = 'worker' ORDER BY "
+					  "process_id",
+					  &w->start_ns, &starts)
+		       ? -1
+		       : 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Workers read ahead, those of a loader for evaluation beyond its end: a worker that
+ * began in an evaluation is its own, another one is the training's. */
+static bool is_of_evaluation(const struct fit *f, const struct workers *w,
+			     const struct fit_visit *v)
+{
+	const int64_t *id = w->n ? bsearch(&v->process_id, w->process_id, w->n,
+					   sizeof(*id), by_id)
+				 : NULL;
+
+	return fit_evaluates(f, id ? w->start_ns[id - w->process_id]
+				   : v->start_ns);
+}
+
 /* Move the visits of evaluations behind the others, and count those of each file. */
-static int part_visits(struct fit *f, uint32_t *all, uint32_t *evaluated)
+static int part_visits(struct fit *f, const struct workers *w, uint32_t *all,
+		       uint32_t *evaluated)
 {
 	struct fit_visit *spare =
 		reel_alloc((size_t)f->visits + 1, sizeof(*spare), f->err);
@@ -44,7 +88,7 @@ static int part_visits(struct fit *f, uint32_t *all, uint32_t *evaluated)
 		const struct fit_visit *v = &f->visit[i];
 
 		all[v->file]++;
-		if (fit_evaluates(f, v->start_ns)) {
+		if (is_of_evaluation(f, w, v)) {
 			evaluated[v->file]++;
 			spare[moved++] = *v;
 		} else {
@@ -89,10 +133,16 @@ static int part(struct fit *f)
 {
 	uint32_t *all =
 		reel_alloc(3 * (size_t)f->files + 1, sizeof(*all), f->err);
-	int rc = all ? part_visits(f, all, all + f->files) : -1;
+	struct workers w = {0};
+	int rc = !all || find_workers(f, &w) ||
+				 part_visits(f, &w, all, all + f->files)
+			 ? -1
+			 : 0;
 
 	if (!rc && f->visits)
 		rc = part_files(f, all, all + f->files, all + 2 * f->files);
+	free(w.process_id);
+	free(w.start_ns);
 	free(all);
 	return rc;
 }

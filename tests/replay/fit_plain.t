@@ -213,4 +213,38 @@ import json
 d = json.load(open(\"job.json\"))
 ns = d[\"compute\"][\"series_ns\"]
 assert d[\"ranks\"] == 2 and len(ns) == 9 and sorted(ns)[4] < 90e6, (d[\"ranks\"], ns)"'
+
+# A worker of an evaluation that is left early reads on, while the training begins.
+cat >early.py <<'PY'
+import ioreel, os, time
+from ioreel import shim
+def read(i):
+    with open("n/%d.dat" % i, "rb", buffering=0) as f:
+        f.read(5000)
+def batches():
+    for i in range(10):
+        read(i)
+        yield i
+with ioreel.span("eval", 0):
+    out, back = os.pipe()
+    child = os.fork()
+    if child == 0:
+        shim.note("role", "worker")
+        for i in range(30, 34):
+            with ioreel.span("preprocess"):
+                read(i)
+            os.write(back, b".")
+            time.sleep(0.05)
+        os._exit(0)
+    with ioreel.span("fetch"):
+        os.read(out, 1)
+with ioreel.span("epoch", 0):
+    for step in ioreel.steps(batches()):
+        time.sleep(0.03)
+os.waitpid(child, 0)
+PY
+"$IOREEL" record -q -o early.reel -- python3 early.py
+check 'an evaluation that is left early: fit' '"$IOREEL" fit -q early.reel -o job.json'
+is 'what its worker reads later is not of the training' \
+	"$(key '["dataset"]["files"]') $(key '["evaluation"]["files"]')" '10 4'
 finish
