@@ -224,11 +224,9 @@ static int fit_evaluation_batch(struct fit *f)
 			  (long long)samples, (long long)fetches);
 }
 
-static int fit_evaluation_step(struct fit *f)
+int fit_evaluation_steps(struct fit *f, int64_t **value, uint32_t *n)
 {
-	int64_t *value;
-	uint32_t n;
-	int rc = fit_column(
+	return fit_column(
 		f,
 		"SELECT ns FROM (SELECT lead(f.start_ns) OVER (PARTITION BY "
 		"e.span_id ORDER BY f.start_ns) - f.start_ns - f.dur_ns AS ns "
@@ -236,7 +234,14 @@ static int fit_evaluation_step(struct fit *f)
 		"AND e.name = 'eval' AND f.start_ns >= e.start_ns AND "
 		"f.start_ns < e.start_ns + e.dur_ns WHERE f.name = 'fetch' "
 		"AND f.closed) WHERE ns >= 0",
-		&value, &n);
+		value, n);
+}
+
+static int fit_evaluation_step(struct fit *f)
+{
+	int64_t *value;
+	uint32_t n;
+	int rc = fit_evaluation_steps(f, &value, &n);
 
 	if (!rc && f->w->compute.on == WORKLOAD_PROCESSOR)
 		fit_work(f, value, n);
@@ -266,6 +271,10 @@ int fit_evaluation(struct fit *f)
 	struct workload_evaluation *to = &f->w->evaluation;
 	int64_t n = f->evaluation.n;
 
+	if (f->inference)
+		return fit_reason(f, "evaluation", 0.9,
+				  "the job trains nothing: its evaluations are "
+				  "the epochs of the benchmark");
 	if (!n)
 		return fit_reason(f, "evaluation", f->steps ? 0.9 : 0,
 				  f->steps ? "no evaluation was marked"

@@ -50,6 +50,8 @@ struct fit {
 	struct fit_evaluations evaluation;
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	int64_t steps_of_epoch;
+	bool inference; /* the job has no step: its epochs are evaluations, and its
+			 * steps are their batches */
 	int64_t first_rank; /* whose steps are looked at */
 	uint32_t records;   /* reads that are a sample each; 0: not seen */
 	/* The share of the job's work that was processor time and not a wait for a
@@ -70,6 +72,15 @@ int fit_reason(struct fit *f, const char *key, double confidence,
 
 /* One integer of a query; @otherwise when there is none. 0 or -1. */
 int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out);
+
+/* The steps, and their process: of the rank ?1; of a job that evaluates only its
+ * fetches. */
+#define FIT_STEPS                                                              \
+	"(SELECT rank, start_ns, fetch_ns FROM v_step UNION ALL "              \
+	"SELECT t.rank, s.start_ns, s.dur_ns FROM v_span s JOIN rank_time t "  \
+	"USING (process_id) WHERE s.name = 'fetch' AND NOT EXISTS "            \
+	"(SELECT 1 FROM step))"
+#define FIT_STEPPER "(SELECT process_id FROM rank_time WHERE rank = ?1 LIMIT 1)"
 
 /* The column ns of all rows of @sql, which may name the first rank as ?1: an array
  * *@value of *@n, for free() after a failure, too. 0 or -1. */
@@ -96,6 +107,9 @@ int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 /* Kendall's tau of the places of the reads of a process that are as large as the mean
  * at least; *@n of them, 0 where it is not seen. 0 or -1. */
 int fit_order_of_records(struct fit *f, double *tau, uint32_t *n);
+
+/* Times between the batches of evaluations, as fit_column(). */
+int fit_evaluation_steps(struct fit *f, int64_t **value, uint32_t *n);
 
 /* Leave of the times @value those of a processor. enum workload_work. */
 int fit_work(const struct fit *f, int64_t *value, uint32_t n);

@@ -208,9 +208,9 @@ static int read_pauses(struct fit *f, struct pauses *p)
 		    &v, f->st,
 		    "SELECT start_ns AS ns, dur_ns, bytes FROM v_event WHERE "
 		    "class = 'data' AND call_group = 'read' AND bytes > 0 AND "
-		    "process_id = (SELECT process_id FROM v_span WHERE name = "
-		    "'step' LIMIT 1) UNION ALL SELECT start_ns, 0, -1 FROM "
-		    "v_step WHERE rank = ?1 ORDER BY 1",
+		    "process_id = " FIT_STEPPER
+		    " UNION ALL SELECT start_ns, 0, -1 FROM " FIT_STEPS
+		    " WHERE rank = ?1 ORDER BY 1",
 		    f->err)) {
 		reel_view_bind(&v, f->first_rank);
 		while (!rc && reel_view_next(&v)) {
@@ -219,7 +219,7 @@ static int read_pauses(struct fit *f, struct pauses *p)
 
 			if (bytes < 0)
 				rc = end_step(f, p);
-			else if (!fit_evaluates(f, ns))
+			else if (f->inference || !fit_evaluates(f, ns))
 				add_read(p, ns,
 					 ns + reel_view_int(&v, "dur_ns"),
 					 bytes);

@@ -272,9 +272,9 @@ int fit_leads(struct fit *f, struct fit_lead **lead, uint32_t *n)
 		    &v, f->st,
 		    "SELECT start_ns AS ns, bytes, -1 AS fetch_ns FROM v_event "
 		    "WHERE class = 'data' AND call_group = 'read' AND bytes > "
-		    "0 AND process_id = (SELECT process_id FROM v_span WHERE "
-		    "name = 'step' LIMIT 1) UNION ALL SELECT start_ns, -1, "
-		    "coalesce(fetch_ns, -1) FROM v_step WHERE rank = ?1 ORDER "
+		    "0 AND process_id = " FIT_STEPPER
+		    " UNION ALL SELECT start_ns, -1, coalesce(fetch_ns, -1) "
+		    "FROM " FIT_STEPS " WHERE rank = ?1 ORDER "
 		    "BY 1",
 		    f->err)) {
 		reel_view_bind(&v, f->first_rank);

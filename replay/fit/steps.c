@@ -46,6 +46,27 @@ int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n)
 	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
+/* Steps of a job that evaluates only: its batches. The last fetch of each evaluation
+ * finds the end. */
+static int find_inference(struct fit *f, int64_t *steps)
+{
+	int64_t fetches;
+
+	if (fit_ask(f, "SELECT max(evaluations) FROM v_rank WHERE steps = 0", 0,
+		    &f->epochs) ||
+	    fit_ask(f,
+		    "SELECT count(*) FROM v_span f WHERE f.name = 'fetch' AND "
+		    "f.closed AND f.process_id = (SELECT process_id FROM "
+		    "v_evaluation ORDER BY rank LIMIT 1)",
+		    0, &fetches))
+		return -1;
+	if (fit_ask(f, "SELECT min(rank) FROM v_evaluation", 0, &f->first_rank))
+		return -1;
+	f->inference = f->epochs > 0 && fetches > f->epochs;
+	*steps = f->inference ? fetches - f->epochs : 0;
+	return 0;
+}
+
 int fit_steps(struct fit *f)
 {
 	struct workload *w = f->w;
@@ -61,7 +82,8 @@ int fit_steps(struct fit *f)
 	    fit_ask(f,
 		    "SELECT count(*) FROM v_epoch WHERE steps > 0 AND rank = "
 		    "(SELECT min(rank) FROM v_rank WHERE steps > 0)",
-		    0, &f->epochs))
+		    0, &f->epochs) ||
+	    (!steps && find_inference(f, &steps)))
 		return -1;
 	f->steps = steps;
 	if (!f->epochs && f->visits)
@@ -78,7 +100,8 @@ int fit_steps(struct fit *f)
 		       fit_reason(f, "ranks", f->ranks ? 0.9 : 0,
 				  "processes of the job");
 	return fit_reason(f, "epochs", 0.95,
-			  "epochs that the framework marked") ||
+			  f->inference ? "evaluations that the framework marked"
+				       : "epochs that the framework marked") ||
 	       fit_reason(f, "ranks", 0.95, "processes that step");
 }
 
@@ -126,7 +149,10 @@ int fit_compute(struct fit *f)
 	uint32_t n;
 	int rc;
 
-	if (fit_column(f, together ? steps_of_all : steps_of_one, &value, &n) ||
+	if ((f->inference
+		     ? fit_evaluation_steps(f, &value, &n)
+		     : fit_column(f, together ? steps_of_all : steps_of_one,
+				  &value, &n)) ||
 	    fit_where(f))
 		goto fail;
 	/* Sleeping needs no processor. */
@@ -151,9 +177,10 @@ int fit_compute(struct fit *f)
 				    : 0.6,
 			  "%u steps, each without its wait for the batch%s%s",
 			  n,
-			  together ? ", of the rank that computed least: the "
-				     "others waited for it"
-				   : "",
+			  together && !f->inference
+				  ? ", of the rank that computed least: the "
+				    "others waited for it"
+				  : "",
 			  fit_busy_words(f));
 fail:
 	free(value);

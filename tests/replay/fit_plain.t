@@ -247,4 +247,24 @@ PY
 check 'an evaluation that is left early: fit' '"$IOREEL" fit -q early.reel -o job.json'
 is 'what its worker reads later is not of the training' \
 	"$(key '["dataset"]["files"]') $(key '["evaluation"]["files"]')" '10 4'
+
+# A job that trains nothing: its evaluations are the epochs, their batches the steps.
+cat >infers.py <<'PY'
+import ioreel, time
+for epoch in range(2):
+    with ioreel.span("eval", epoch):
+        for batch in range(21):
+            with ioreel.span("fetch"):
+                for i in range(2 * batch, min(2 * batch + 2, 40)):
+                    with open("n/%d.dat" % i, "rb", buffering=0) as f:
+                        f.read(5000)
+            time.sleep(0.005)
+PY
+"$IOREEL" record -q -o infers.reel -- python3 infers.py
+check 'a job that only evaluates: fit' '"$IOREEL" fit -q infers.reel -o job.json'
+is 'epochs and batch' "$(key '["epochs"]') $(key '["pipeline"]["batch"]') $(key '["evaluation"]["files"]')" '2 2 0'
+check 'the time between its batches is the computation' 'python3 -c "
+import json
+ns = sorted(json.load(open(\"job.json\"))[\"compute\"][\"series_ns\"])
+assert len(ns) == 40 and ns[0] >= 5e6, ns"'
 finish
