@@ -167,6 +167,28 @@ static int keep_late(struct reel_union *u, struct reel_interval *add,
 	return 0;
 }
 
+/* The intervals from here on begin after @ns. Most additions are near the top. */
+static uint32_t find_after(const struct reel_union *u, int64_t ns)
+{
+	uint32_t low = 0, high = u->n, step = 1;
+
+	while (high >= step && u->iv[high - step].start_ns > ns) {
+		high -= step;
+		step *= 2;
+	}
+	if (high >= step)
+		low = high - step;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (u->iv[mid].start_ns > ns)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return high;
+}
+
 int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 		      struct reel_error *err)
 {
@@ -190,8 +212,7 @@ int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 			return 0;
 		add.end_ns = add.start_ns;
 	}
-	for (at = u->n; at && u->iv[at - 1].start_ns > add.end_ns; at--)
-		;
+	at = find_after(u, add.end_ns);
 	for (first = at; first && u->iv[first - 1].end_ns >= add.start_ns;)
 		merge_interval(&add, &u->iv[--first]);
 	if (first == at && at < u->n)

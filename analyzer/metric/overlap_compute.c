@@ -15,6 +15,8 @@
 
 #include "analyzer/metric/overlap.h"
 
+#define KINDS_MOST 4 /* of spans that take time of a loop */
+
 /* A sweep over the calls of the stepping threads; a call may cover many
  * steps. */
 struct own_sweep {
@@ -131,6 +133,34 @@ static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 	return rc;
 }
 
+/* Add the spans of all @kinds in the order of their starts: they interleave, and each
+ * would else go into the middle of those before it. */
+static int add_in_order(struct reel_union *u, const struct overlap_job *job,
+			uint32_t process, const uint32_t *kinds, size_t count,
+			struct reel_error *err)
+{
+	const struct overlap_span *span = job->span;
+	uint32_t at[KINDS_MOST], left[KINDS_MOST];
+	size_t i, next;
+
+	for (i = 0; i < count; i++)
+		at[i] = overlap_find_spans(job, process, kinds[i], &left[i]);
+	for (;;) {
+		for (i = 0, next = count; i < count; i++)
+			if (left[i] &&
+			    (next == count ||
+			     span[at[i]].start_ns < span[at[next]].start_ns))
+				next = i;
+		if (next == count)
+			return 0;
+		if (reel_union_add_time(u, span[at[next]].start_ns,
+					span[at[next]].end_ns, err))
+			return -1;
+		at[next]++;
+		left[next]--;
+	}
+}
+
 /* The loop without its steps, fetches, checkpoints and evaluation: time that
  * the loop uses itself after an epoch, for example to save. */
 static int find_between(struct reel_union *between,
@@ -139,14 +169,15 @@ static int find_between(struct reel_union *between,
 {
 	struct reel_union loop = {.limit = REEL_UNION_ALL};
 	struct reel_union taken = {.limit = REEL_UNION_ALL};
-	static const uint32_t kinds[] = {REEL_SPAN_STEP, REEL_SPAN_FETCH,
-					 REEL_SPAN_CHECKPOINT, REEL_SPAN_EVAL};
+	static const uint32_t kinds[KINDS_MOST] = {
+		REEL_SPAN_STEP, REEL_SPAN_FETCH, REEL_SPAN_CHECKPOINT,
+		REEL_SPAN_EVAL};
 	int rc = reel_union_add_time(&loop, r->loop_start_ns,
 				     r->loop_start_ns + r->loop_ns, err);
-	size_t i;
 
-	for (i = 0; !rc && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		rc = overlap_add_spans(&taken, job, r->process, kinds[i], err);
+	if (!rc)
+		rc = add_in_order(&taken, job, r->process, kinds, KINDS_MOST,
+				  err);
 	if (!rc)
 		rc = reel_union_cut(between, &loop, &taken, false, err);
 	reel_union_fini(&loop);
