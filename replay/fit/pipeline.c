@@ -206,31 +206,77 @@ static int by_count(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The begin of a visit. */
+struct begin {
+	int64_t process_id, ns;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct begin *x = a, *y = b;
+
+	if (x->process_id != y->process_id)
+		return x->process_id < y->process_id ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* How many of the sorted @begin[@n] are before @key. */
+static uint32_t begins_before(const struct begin *begin, uint32_t n,
+			      struct begin key)
+{
+	uint32_t low = 0, high = n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (by_begin(&begin[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The begins of @n visits, sorted; free(). NULL with f->err. */
+static struct begin *sort_begins(const struct fit *f,
+				 const struct fit_visit *visit, uint32_t n)
+{
+	struct begin *begin = reel_alloc((size_t)n + 1, sizeof(*begin), f->err);
+
+	if (!begin)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		begin[i] =
+			(struct begin){visit[i].process_id, visit[i].start_ns};
+	qsort(begin, n, sizeof(*begin), by_begin);
+	return begin;
+}
+
 int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 			 uint32_t **counts, uint32_t *counts_n)
 {
-	const struct fit_visit *visit = f->visit + first;
+	struct begin *begin = sort_begins(f, f->visit + first, n);
 	struct reel_view v;
 	uint32_t room = 0;
 	int rc = 0;
 
 	*counts = NULL;
 	*counts_n = 0;
+	if (!begin)
+		return -1;
 	if (!reel_view_open(&v, f->st,
 			    "SELECT process_id, start_ns, dur_ns FROM v_span "
 			    "WHERE name = 'preprocess' AND closed",
 			    f->err))
 		while (!rc && reel_view_next(&v)) {
-			int64_t process = reel_view_exact(&v, "process_id");
-			int64_t start = reel_view_exact(&v, "start_ns");
-			int64_t end = start + reel_view_exact(&v, "dur_ns");
-			uint32_t found = 0;
+			struct begin from = {reel_view_exact(&v, "process_id"),
+					     reel_view_exact(&v, "start_ns")};
+			struct begin to = {
+				from.process_id,
+				from.ns + reel_view_exact(&v, "dur_ns")};
+			uint32_t found = begins_before(begin, n, to) -
+					 begins_before(begin, n, from);
 
-			/* Visits are few beside what reading them costs. */
-			for (uint32_t i = 0; i < n; i++)
-				found += visit[i].process_id == process &&
-					 visit[i].start_ns >= start &&
-					 visit[i].start_ns < end;
 			if (!found)
 				continue;
 			rc = reel_array_reach(counts, &room, *counts_n,
@@ -240,6 +286,7 @@ int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 		}
 	if (reel_view_close(&v))
 		rc = -1;
+	free(begin);
 	if (*counts_n)
 		qsort(*counts, *counts_n, sizeof(**counts), by_count);
 	return rc;
