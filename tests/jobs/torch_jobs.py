@@ -257,6 +257,17 @@ def by_hand():
     print(step)
 
 
+def constructed():
+    """A loader of another library constructs PyTorch's iterator itself."""
+    from torch.utils.data import dataloader
+
+    class Loader(DataLoader):
+        def __iter__(self):
+            return dataloader._MultiProcessingDataLoaderIter(self)
+
+    loop(Loader(Images(), 4, num_workers=2))
+
+
 def validated():
     """Gradients are off only within the loop, with two validations: in the
     middle of an epoch, and after it."""

@@ -16,6 +16,12 @@ maybe() {
 
 job by_hand
 spans by_hand 'backward 7, epoch 3, fetch 10, optimizer 7, preprocess 7, step 7'
+job constructed
+spans constructed 'backward 6, checkpoint 2, epoch 2, fetch 8, optimizer 6, preprocess 6, step 6'
+is 'constructed: the workers start in a fetch' "$("$IOREEL" sql --format tsv constructed.reel "
+	SELECT count(*) FROM process p WHERE role = 'worker' AND EXISTS (
+		SELECT 1 FROM v_span s WHERE s.name = 'fetch'
+		AND p.fork_ns BETWEEN s.start_ns AND s.start_ns + s.dur_ns)" | tail -1)" 4
 job validated
 spans validated 'backward 6, epoch 2, eval 4, fetch 20, optimizer 6, preprocess 14, step 6'
 job accumulated

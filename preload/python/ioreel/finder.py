@@ -11,6 +11,7 @@ import sys
 HOOKS = {
     "torch": "hook_torch",
     "torch.distributed.checkpoint": "hook_dcp",
+    "torchdata.stateful_dataloader.stateful_dataloader": "hook_torch",
     "torchdata.stateful_dataloader.worker": "hook_torch",
     "tensorflow.python.data.ops.iterator_ops": "hook_tensorflow",
     "tensorflow.python.checkpoint.checkpoint": "hook_tensorflow",

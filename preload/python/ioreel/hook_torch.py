@@ -23,8 +23,9 @@ KNOWN = ("1.", "2.")
 def _hook_loader(torch):
     base = torch.utils.data.dataloader._BaseDataLoaderIter
     loaders = torch.utils.data.DataLoader
+    workers = torch.utils.data.dataloader._MultiProcessingDataLoaderIter
     base.__init__, base._reset, base.__next__  # wrap all, or none
-    loaders.__iter__, loaders._get_iterator
+    loaders.__iter__, loaders._get_iterator, workers.__init__
 
     def started(iterator, loader):
         kind = shim.EPOCH if torch.is_grad_enabled() else shim.EVAL
@@ -36,9 +37,20 @@ def _hook_loader(torch):
 
     for name in ("__iter__", "_get_iterator"):
         wrap.patch(loaders, name, epochs.request_begins, epochs.request_ends)
+    _hook_construction(workers)  # other loaders construct it themselves
     wrap.patch(base, "__init__", started)
     wrap.patch(base, "_reset", reset)
     wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)
+
+
+def _hook_construction(iterator):
+    """Its __init__() starts the workers: base.__init__() is called in it."""
+    wrap.patch(iterator, "__init__", epochs.request_begins,
+               epochs.request_ends)
+
+
+def _hook_stateful(loaders):
+    _hook_construction(loaders._StatefulMultiProcessingDataLoaderIter)
 
 
 def _hook_loop(worker):
@@ -97,15 +109,24 @@ PARTS = (("loader", _hook_loader), ("worker", _hook_worker),
          ("load", _hook_load))
 
 
+# parts of the loader that torchdata has of its own, by module
+STATEFUL = {
+    "torchdata.stateful_dataloader.stateful_dataloader":
+        ("loader", _hook_stateful),
+    "torchdata.stateful_dataloader.worker": ("worker", _hook_loop),
+}
+
+
 def install(module):
-    """Called once for torch, and for the workers of torchdata's own loader."""
+    """Called once for torch and for each of STATEFUL."""
     if module.__name__ == "torch":
         gate.install("torch", "PyTorch", module.__version__, KNOWN, PARTS,
                      module)
     else:
         from torchdata import __version__
-        gate.install("torchdata", None, __version__, ("0.",),
-                     (("worker", _hook_loop),), module)
+        name, hook = STATEFUL[module.__name__]
+        gate.install("torchdata." + name, None, __version__, ("0.",),
+                     ((name, hook),), module)
 
 
 hide(globals())
