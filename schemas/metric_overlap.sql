@@ -183,18 +183,15 @@ SELECT rank, process_id, compute_source, steps, steady_steps,
 		THEN CAST(loop_wait_ns AS REAL) / nullif(loop_ns, 0) END
 FROM rank_time;
 
--- v_evaluation: the evaluations of each rank, which are loops without training
--- (inference too), as far as they fetched batches. A fetch of any thread belongs to
--- the evaluation that began last before it. sum_ns: their union; wait_ns: the
--- union of the fetches; loop_wait_ns: of those before the end of the last step.
--- unit: ns    empty: no row; NULL, no step
+-- v_evaluation_fetch: the fetches in the evaluations of each rank, which are loops
+-- without training (inference too). A fetch of any thread belongs to the evaluation
+-- that began last before it. number: of the evaluation in the process, from 1;
+-- in_loop: it began before the end of the last step; NULL, no step.
+-- unit: ns    empty: no row
 -- source: ioreel-store(5), "Overlap"
-CREATE VIEW v_evaluation (rank, process_id, evaluations, sum_ns, wait_ns,
-	loop_wait_ns) AS
+CREATE VIEW v_evaluation_fetch (process_id, number, start_ns, dur_ns, in_loop) AS
 WITH eval AS MATERIALIZED (
-	SELECT process_id, start_ns, dur_ns, row_number() OVER (
-			PARTITION BY process_id ORDER BY start_ns) AS number
-	FROM v_span WHERE name = 'eval'
+	SELECT process_id, start_ns, dur_ns FROM v_span WHERE name = 'eval'
 		AND process_id IN (SELECT process_id FROM rank_time)),
 moment (process_id, at_ns, change, dur_ns) AS (
 	SELECT process_id, start_ns, 1, 0 FROM eval
@@ -209,14 +206,30 @@ sofar AS (
 		ROWS UNBOUNDED PRECEDING)),
 trained AS MATERIALIZED (
 	SELECT process_id, max(start_ns + dur_ns) AS end_ns FROM step
-	GROUP BY process_id),
+	GROUP BY process_id)
+SELECT s.process_id, s.number, s.at_ns, s.dur_ns,
+	CASE WHEN t.end_ns > 0 THEN s.at_ns < t.end_ns END
+FROM sofar s LEFT JOIN trained t USING (process_id)
+WHERE s.change = 0 AND s.running > 0;
+
+-- v_evaluation: the evaluations of each rank, as far as they fetched batches.
+-- sum_ns: their union; wait_ns: the union of the fetches; loop_wait_ns: of
+-- evaluations that fetched before the end of the last step.
+-- unit: ns    empty: no row; NULL, no step
+-- source: ioreel-store(5), "Overlap"
+CREATE VIEW v_evaluation (rank, process_id, evaluations, sum_ns, wait_ns,
+	loop_wait_ns) AS
+WITH eval AS MATERIALIZED (
+	SELECT process_id, start_ns, dur_ns, row_number() OVER (
+			PARTITION BY process_id ORDER BY start_ns) AS number
+	FROM v_span WHERE name = 'eval'
+		AND process_id IN (SELECT process_id FROM rank_time)),
 fetched AS MATERIALIZED (
-	SELECT s.process_id, s.number, union_ns(s.at_ns, s.dur_ns) AS wait_ns,
-		CASE WHEN t.end_ns > 0 THEN iif(min(s.at_ns) < t.end_ns,
-			union_ns(s.at_ns, s.dur_ns), 0) END AS loop_wait_ns
-	FROM sofar s LEFT JOIN trained t USING (process_id)
-	WHERE s.change = 0 AND s.running > 0
-	GROUP BY s.process_id, s.number)
+	SELECT process_id, number, union_ns(start_ns, dur_ns) AS wait_ns,
+		CASE max(in_loop) WHEN 1 THEN union_ns(start_ns, dur_ns)
+			WHEN 0 THEN 0 END AS loop_wait_ns
+	FROM v_evaluation_fetch
+	GROUP BY process_id, number)
 SELECT r.rank, process_id, count(*), union_ns(e.start_ns, e.dur_ns),
 	sum(f.wait_ns), sum(f.loop_wait_ns)
 FROM eval e

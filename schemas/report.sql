@@ -151,6 +151,42 @@ SELECT process_id,
 FROM since
 GROUP BY process_id;
 
+-- v_first_batches: what the loop of each rank waits for the first batch of each
+-- worker of its loader, in every epoch and evaluation, more than for as many of the
+-- other batches: they include the start of the workers. The construction of a loader's
+-- iterator is a fetch, too.
+-- unit: ns    empty: no row
+-- source: ioreel-report(1), "INPUT-BOUND"
+CREATE VIEW v_first_batches (process_id, epoch_wait_ns, evaluation_wait_ns) AS
+WITH loader AS MATERIALIZED (
+	SELECT o.process_id, max(coalesce(w.max_workers, o.workers, 1), 1)
+		AS workers
+	FROM v_overlap o LEFT JOIN v_loader_workers w USING (process_id)),
+batch (process_id, evaluates, fetch_ns, number) AS (
+	SELECT process_id, 0, fetch_ns, row_number() OVER (
+		PARTITION BY process_id, epoch_span ORDER BY ordinal)
+	FROM step WHERE fetch_ns IS NOT NULL
+	UNION ALL
+	SELECT process_id, 1, dur_ns, row_number() OVER (
+		PARTITION BY process_id, number ORDER BY start_ns) - 1
+	FROM v_evaluation_fetch WHERE in_loop IS NOT 0),
+wait AS (
+	SELECT process_id, evaluates,
+		sum(fetch_ns) FILTER (WHERE number <= workers) AS first_ns,
+		count(*) FILTER (WHERE number <= workers) AS first,
+		sum(fetch_ns) FILTER (WHERE number > workers) AS other_ns,
+		count(*) FILTER (WHERE number > workers) AS other
+	FROM batch JOIN loader USING (process_id)
+	GROUP BY process_id, evaluates),
+excess AS (
+	SELECT process_id, evaluates, max(0, CAST(first_ns
+		- first * coalesce(other_ns * 1.0 / other, 0) AS INTEGER)) AS ns
+	FROM wait)
+SELECT process_id, coalesce(sum(ns) FILTER (WHERE NOT evaluates), 0),
+	coalesce(sum(ns) FILTER (WHERE evaluates), 0)
+FROM excess
+GROUP BY process_id;
+
 -- v_rank: all that is known of each rank, with its loader workers. epochs: how
 -- many epoch spans its steps began in. A rank that has evaluations and no step has
 -- them as its loop.
@@ -165,7 +201,8 @@ CREATE VIEW v_rank (rank, process_id, world, host, compute_source, steps,
 	min_workers, worker_restarts, hidden_share, computing_share, stall_share,
 	wait_share, worker_busy_share, worker_io_share, headroom,
 	worker_call_share, evaluations, evaluation_ns, evaluation_wait_ns,
-	evaluation_loop_wait_ns) AS
+	evaluation_loop_wait_ns, epoch_first_wait_ns,
+	evaluation_first_wait_ns) AS
 SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	(SELECT coalesce(sum(s.steps), 0) FROM step s
 		WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL),
@@ -184,11 +221,13 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	o.stall_share, iif(o.loop_ns IS NULL, CAST(e.wait_ns AS REAL)
 		/ nullif(e.sum_ns, 0), o.wait_share),
 	o.worker_busy_share, o.worker_io_share, o.headroom, w.call_share,
-	coalesce(e.evaluations, 0), e.sum_ns, e.wait_ns, e.loop_wait_ns
+	coalesce(e.evaluations, 0), e.sum_ns, e.wait_ns, e.loop_wait_ns,
+	b.epoch_wait_ns, b.evaluation_wait_ns
 FROM v_overlap o
 JOIN rank_time t USING (process_id)
 LEFT JOIN v_loader_workers w USING (process_id)
 LEFT JOIN v_evaluation e USING (process_id)
+LEFT JOIN v_first_batches b USING (process_id)
 LEFT JOIN v_world v USING (process_id)
 LEFT JOIN process p USING (process_id)
 LEFT JOIN host h USING (host_id)

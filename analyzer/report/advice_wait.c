@@ -227,11 +227,19 @@ static void append_epoch_remedy(const struct report *r, struct advice *a)
 			      : loader->longer);
 }
 
-/* More than half of the wait was for the first batches of later epochs. */
-static bool waits_at_starts(const struct report *r, const struct report_rank *k)
+/* What the loop waits for first batches more than for others. */
+static int64_t first_wait_ns(const struct report_rank *k)
 {
-	return k == &r->rank[0] && r->epochs > 1 && k->loop_wait_ns > 0 &&
-	       r->epoch_start_ns > k->loop_wait_ns / 2;
+	int64_t epochs = k->epoch_first_wait_ns,
+		evaluations = k->evaluation_first_wait_ns;
+
+	return (epochs > 0 ? epochs : 0) + (evaluations > 0 ? evaluations : 0);
+}
+
+/* More than half of the wait was for first batches, as more workers start later. */
+static bool waits_at_starts(const struct report_rank *k)
+{
+	return k->loop_wait_ns > 0 && first_wait_ns(k) > k->loop_wait_ns / 2;
 }
 
 const struct report_rank *advice_evaluating_rank(const struct report *r)
@@ -266,6 +274,48 @@ static bool waits_in_evaluations(const struct report_rank *k)
 {
 	return k->evaluations > 0 && k->loop_wait_ns > 0 &&
 	       k->evaluation_loop_wait_ns > k->loop_wait_ns / 2;
+}
+
+/* What @k has first batches of: those of an evaluation after the loop do not count. */
+static const char *starts_of(const struct report_rank *k)
+{
+	if (k->evaluation_first_wait_ns <= 0)
+		return k->epochs > 1 ? "the epochs" : "the loop";
+	return k->steps > 0 ? "epochs and evaluations" : "the evaluations";
+}
+
+/* Does the loop wait without its first batches, too, and not for idle workers? */
+static bool waits_beyond_starts(const struct report_rank *k)
+{
+	return advice_share(k->loop_wait_ns - first_wait_ns(k), k->loop_ns) >=
+		       advice_threshold.wait_share &&
+	       !advice_workers_idle(k);
+}
+
+/* The text has no full stop yet. */
+static void append_starts(const struct report *r, const struct report_rank *k,
+			  struct advice *a)
+{
+	int64_t first_ns = first_wait_ns(k);
+	char first[REEL_NUM];
+
+	advice_fact(a, "first_wait", "ns", (double)first_ns);
+	advice_append(a->text,
+		      "; most of it, %s, is for the first batches of %s%s",
+		      reel_num_time(first, (double)first_ns), starts_of(k),
+		      k->workers > 0 ? ", for which the workers start" : "");
+	if (starts_slowly(r)) /* EPOCH-START says it */
+		return;
+	if (k->evaluation_first_wait_ns > k->epoch_first_wait_ns) {
+		if (!evaluates_slowly(r)) /* else EVAL-WAIT says it */
+			advice_append(a->try_this, "%s",
+				      loader_of(r)->evaluation);
+	} else if (k->epochs > 1) {
+		append_epoch_remedy(r, a);
+	} else {
+		advice_append(a->try_this, "a longer run to judge the job by: "
+					   "this wait comes once.");
+	}
 }
 
 /* No worker was seen: there is none, or the profile does not show them. */
@@ -318,15 +368,15 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 	advice_fact(a, "loop", "ns", (double)k->loop_ns);
 	if (k->stall_share != REPORT_NONE)
 		advice_fact(a, "stall_share", "share", k->stall_share);
-	if (waits_at_starts(r, k)) {
-		advice_append(a->text,
-			      "; most of it, %s, is for first batches.",
-			      reel_num_time(most, (double)r->epoch_start_ns));
-		if (!starts_slowly(r)) /* else EPOCH-START says it */
-			append_epoch_remedy(r, a);
-		return true;
-	}
-	if (waits_in_evaluations(k)) {
+	if (waits_at_starts(k)) {
+		append_starts(r, k, a);
+		if (!waits_beyond_starts(k)) {
+			advice_append(a->text, ".");
+			return true;
+		}
+		if (a->try_this[0])
+			advice_append(a->try_this, " Then ");
+	} else if (waits_in_evaluations(k)) {
 		advice_append(
 			a->text, "; most of it, %s, is in evaluations.",
 			reel_num_time(most,

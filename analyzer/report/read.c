@@ -371,6 +371,8 @@ static void get_rank(struct report_rank *k, struct reel_view *v)
 	k->evaluation_ns = KNOWN("evaluation_ns");
 	k->evaluation_wait_ns = KNOWN("evaluation_wait_ns");
 	k->evaluation_loop_wait_ns = KNOWN("evaluation_loop_wait_ns");
+	k->epoch_first_wait_ns = KNOWN("epoch_first_wait_ns");
+	k->evaluation_first_wait_ns = KNOWN("evaluation_first_wait_ns");
 }
 
 static int fill_rank(struct report *r, struct reel_view *v)

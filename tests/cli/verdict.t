@@ -234,6 +234,50 @@ PY
 check 'EVAL-WAIT: the waits of evaluations are those of their fetches' '
 	"$python" evaluated.py'
 
+# The iterator of each loop takes long to make, as if it started workers; each other
+# batch takes 2 ms.
+job starting <<'PY'
+def batches(n):
+    for i in range(n):
+        time.sleep(0.2 if i == 0 else 0.002)
+        yield i
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(batches(10)):
+            compute(0.02)
+    with ioreel.span("eval", epoch):
+        for i in range(4):
+            with ioreel.span("fetch"):
+                time.sleep(0.002 if i else 0.2)
+PY
+cat >starting.py <<'PY'
+"""What first batches take more than others: of the spans of the loop, again."""
+import json, subprocess
+d = json.load(open("starting.json"))
+rows = subprocess.check_output(["ioreel", "sql", "starting.reel", "--format", "tsv",
+    "SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns"], text=True)
+spans = [r.split("\t") for r in rows.splitlines()[1:]]
+spans = [(n, int(s), int(t)) for n, s, t in spans]
+last = max(s for n, s, t in spans if n == "step")
+def excess(kind):
+    first, others = [], []
+    for name, start, ns in spans:
+        if name == kind and start < last:
+            fetches = [t for n, s, t in spans if n == "fetch" and start <= s < start + ns]
+            first.append(fetches[0])
+            # the second fetch of an evaluation may belong to the iterator
+            others += fetches[1 if kind == "epoch" else 2:]
+            first += fetches[1:2] if kind == "eval" else []
+    return int(sum(first) - len(first) * sum(others) / len(others))
+rank, = d["ranks"]
+assert abs(rank["epoch_first_wait_ns"] - excess("epoch")) <= 1, (rank, excess("epoch"))
+assert abs(rank["evaluation_first_wait_ns"] - excess("eval")) <= 1, (rank, excess("eval"))
+first = d["advice"][0]
+assert first["code"] == "INPUT-BOUND", d["advice"]
+assert "first batches of epochs and evaluations" in first["text"], first
+PY
+check 'INPUT-BOUND: most of the wait is for first batches' '"$python" starting.py'
+
 job unknown <<'PY'
 for i in range(10):
     with ioreel.span("step", i):

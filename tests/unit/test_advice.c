@@ -504,11 +504,36 @@ static void starts(void)
 	   "without workers: %s", r.advice[0].text);
 	k = rank_of(0.5, 0.01, 0.8);
 	r.epoch_start_ns = 3 * S;
+	k.epoch_first_wait_ns = k.loop_wait_ns / 2 + 1;
 	ok(has(&r, "INPUT-BOUND") && has(&r, "EPOCH-START") &&
 		   !strstr(r.advice[0].text, "handed over") &&
 		   strstr(r.advice[0].text, "first batches"),
 	   "a wait at starts of epochs is not blamed on idle workers: %s",
 	   r.advice[0].text);
+	r.uses.tensorflow = false;
+	r.epoch_start_ns = 0;
+	k.workers = k.worker_restarts = r.worker_restarts = 2;
+	k.epochs = k.evaluations = 3;
+	k.worker_busy_share = 0.9;
+	k.epoch_first_wait_ns = k.loop_wait_ns / 2;
+	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].text, "2 loader"),
+	   "half of the wait is not most of it: %s", r.advice[0].text);
+	k.evaluation_first_wait_ns = k.loop_wait_ns / 4;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "of epochs and evaluations, for "
+					    "which the workers start; the 2") &&
+		   strstr(r.advice[0].try_this, "persistent_workers=True. Then "
+						"more workers"),
+	   "the rest of the wait is for busy workers: %s",
+	   r.advice[0].try_this);
+	k.epoch_first_wait_ns = k.loop_wait_ns * 19 / 20;
+	k.evaluation_first_wait_ns = 0;
+	ok(has(&r, "INPUT-BOUND") &&
+		   !strstr(r.advice[0].try_this, "more workers"),
+	   "there is no rest: %s", r.advice[0].try_this);
+	k.epochs = 1;
+	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "longer run"),
+	   "a single epoch: %s", r.advice[0].try_this);
 }
 
 /* Idle workers: their queue is empty now and then, or batches are always ready. */
