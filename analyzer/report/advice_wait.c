@@ -227,7 +227,7 @@ static void append_epoch_remedy(const struct report *r, struct advice *a)
 			      : loader->longer);
 }
 
-/* What the loop waits for first batches more than for others. */
+/* The wait of the loop for first batches beyond that for as many others. */
 static int64_t first_wait_ns(const struct report_rank *k)
 {
 	int64_t epochs = k->epoch_first_wait_ns,
@@ -276,7 +276,7 @@ static bool waits_in_evaluations(const struct report_rank *k)
 	       k->evaluation_loop_wait_ns > k->loop_wait_ns / 2;
 }
 
-/* What @k has first batches of: those of an evaluation after the loop do not count. */
+/* The passes of @k with first batches; an evaluation after the loop has none. */
 static const char *starts_of(const struct report_rank *k)
 {
 	if (k->evaluation_first_wait_ns <= 0)

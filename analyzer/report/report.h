@@ -77,7 +77,7 @@ struct report_rank {
 	/* Loops without training that fetched; REPORT_NONE: there was none. */
 	int64_t evaluations, evaluation_ns, evaluation_wait_ns,
 		evaluation_loop_wait_ns; /* before the last step's end */
-	/* Of the loop's wait: v_first_batches. REPORT_NONE: there is no batch. */
+	/* Parts of the loop's wait: v_first_batches. REPORT_NONE: no batch. */
 	int64_t epoch_first_wait_ns, evaluation_first_wait_ns;
 	char compute_source[32]; /* "": none */
 };

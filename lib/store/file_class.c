@@ -73,6 +73,8 @@ static const struct rule {
 
 	{PREFIX, ANY, "/etc/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/usr/", REEL_CLASS_SYSTEM},
+	{PREFIX, ANY, "/var/cache/", REEL_CLASS_SYSTEM},
+	{COMPONENT, ANY, "fontconfig", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/lib/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/lib64/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/bin/", REEL_CLASS_SYSTEM},

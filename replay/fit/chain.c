@@ -51,11 +51,6 @@ struct chain_fit {
 	uint32_t states, last; /* their number; that of the last read */
 };
 
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, ((const struct fit_file *)b)->path);
-}
-
 /* --- kinds of reads ------------------------------------------------------- */
 
 /* Would the reader of the format make a read like this? */
@@ -144,9 +139,7 @@ static int each_read(struct chain_fit *c,
 			    f->err))
 		while (!rc && reel_view_next(&v)) {
 			const char *path = reel_view_text(&v, "path");
-			const struct fit_file *file =
-				bsearch(&path, f->file, f->files,
-					sizeof(*f->file), by_path);
+			const struct fit_file *file = fit_find(f, path);
 			struct kind *kind;
 			bool begins;
 

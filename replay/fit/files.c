@@ -69,6 +69,32 @@ static int format_by_name(const char *path)
 
 /* --- the files ------------------------------------------------------------ */
 
+/* Files of a data set are read in the loop, or by threads and processes that have
+ * none. Others are not: those that the thread of a loop reads before it, as weights
+ * and indexes, where there are files that are read in it, and those that are opened
+ * within restores alone. */
+#define READ_FILES                                                             \
+	"WITH begun AS MATERIALIZED (SELECT thread_id, min(start_ns) AS ns "   \
+	"FROM v_span WHERE name IN ('epoch', 'eval', 'step', 'fetch') GROUP "  \
+	"BY thread_id), "                                                      \
+	"restore AS MATERIALIZED (SELECT thread_id, start_ns, start_ns + "     \
+	"dur_ns AS end_ns FROM v_span WHERE name = 'restore'), "               \
+	"opened AS (SELECT e.path, max(NOT EXISTS (SELECT 1 FROM restore "     \
+	"r WHERE r.thread_id = e.thread_id AND e.start_ns BETWEEN "            \
+	"r.start_ns AND r.end_ns)) AS apart FROM v_event e WHERE EXISTS "      \
+	"(SELECT 1 FROM restore) AND class = 'data' AND call_group = 'open' "  \
+	"AND errno = 0 GROUP BY e.path), "                                     \
+	"looped AS MATERIALIZED (SELECT DISTINCT e.path FROM v_event e "       \
+	"LEFT JOIN begun b USING (thread_id) WHERE EXISTS (SELECT 1 FROM "     \
+	"begun) AND class = 'data' AND call_group = 'read' AND bytes > 0 AND " \
+	"e.start_ns >= coalesce(b.ns, e.start_ns)), "                          \
+	"file AS (SELECT * FROM v_file WHERE class = 'data' AND kind <> "      \
+	"'dir' AND read_bytes > 0 AND write_bytes = 0 AND path NOT IN "        \
+	"(SELECT path FROM opened WHERE NOT apart)), "                         \
+	"data AS (SELECT * FROM file WHERE path IN (SELECT path FROM "         \
+	"looped) OR NOT EXISTS (SELECT 1 FROM file WHERE path IN (SELECT "     \
+	"path FROM looped))) "
+
 /* Bytes that were read of each format: the data set is the largest. */
 static int main_format(struct fit *f, int *format)
 {
@@ -77,9 +103,7 @@ static int main_format(struct fit *f, int *format)
 	int best = -1;
 
 	if (!reel_view_open(&v, f->st,
-			    "SELECT path, read_bytes FROM v_file WHERE "
-			    "class = 'data' AND kind <> 'dir' AND "
-			    "read_bytes > 0 AND write_bytes = 0",
+			    READ_FILES "SELECT path, read_bytes FROM data",
 			    f->err))
 		while (reel_view_next(&v))
 			bytes[format_by_name(reel_view_text(&v, "path"))] +=
@@ -142,16 +166,25 @@ int fit_files(struct fit *f)
 	if (main_format(f, &d->format))
 		return -1;
 	if (!reel_view_open(&v, f->st,
+			    READ_FILES
 			    "SELECT file_id, path, size_bytes, opens, "
-			    "read_bytes FROM v_file WHERE class = 'data' AND "
-			    "kind <> 'dir' AND read_bytes > 0 AND "
-			    "write_bytes = 0 ORDER BY path",
+			    "read_bytes FROM data ORDER BY path",
 			    f->err))
 		while (!rc && reel_view_next(&v))
 			if (format_by_name(reel_view_text(&v, "path")) ==
 			    d->format)
 				rc = add_file(f, &v, &room);
 	return reel_view_close(&v) || rc ? -1 : 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, ((const struct fit_file *)b)->path);
+}
+
+const struct fit_file *fit_find(const struct fit *f, const char *path)
+{
+	return bsearch(&path, f->file, f->files, sizeof(*f->file), by_path);
 }
 
 int fit_file_keys(struct fit *f)
@@ -439,18 +472,24 @@ static int samples_of_files(struct fit *f)
 /* Pages of mapped files: only the benchmark of safetensors maps its files. */
 static int fit_mapped(struct fit *f)
 {
-	int64_t mapped, all;
+	int64_t mapped = 0, all = 0;
+	struct reel_view v;
 
 	if (f->w->dataset.format == WORKLOAD_SAFETENSORS)
 		return 0;
-	if (fit_ask(f,
-		    "SELECT sum(bytes) FROM v_event WHERE class = 'data' AND "
-		    "call = 'map_read'",
-		    0, &mapped) ||
-	    fit_ask(f,
-		    "SELECT sum(bytes) FROM v_event WHERE class = 'data' AND "
-		    "call_group = 'read'",
-		    0, &all))
+	if (!reel_view_open(&v, f->st,
+			    "SELECT path, sum(bytes) AS bytes, "
+			    "sum(iif(call = 'map_read', bytes, 0)) AS mapped "
+			    "FROM v_event WHERE class = 'data' AND "
+			    "call_group = 'read' GROUP BY path",
+			    f->err))
+		while (reel_view_next(&v)) {
+			if (!fit_find(f, reel_view_text(&v, "path")))
+				continue;
+			all += reel_view_int(&v, "bytes");
+			mapped += reel_view_int(&v, "mapped");
+		}
+	if (reel_view_close(&v))
 		return -1;
 	if (mapped * 10 <= all)
 		return 0;

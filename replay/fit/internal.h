@@ -70,6 +70,9 @@ struct fit {
 int fit_reason(struct fit *f, const char *key, double confidence,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* The file @path of the training's data set; NULL: it is none. Borrowed. */
+const struct fit_file *fit_find(const struct fit *f, const char *path);
+
 /* One integer of a query; @otherwise when there is none. 0 or -1. */
 int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out);
 

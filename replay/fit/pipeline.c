@@ -34,11 +34,6 @@ static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
 	return 0;
 }
 
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, ((const struct fit_file *)b)->path);
-}
-
 /* A visit is an open file description that is read. */
 #define VISITS                                                                 \
 	"SELECT process_id, thread_id, min(start_ns) AS start_ns, "            \
@@ -73,9 +68,7 @@ int fit_visits(struct fit *f)
 			    f->err))
 		while (!rc && reel_view_next(&v)) {
 			const char *path = reel_view_text(&v, "path");
-			const struct fit_file *file =
-				bsearch(&path, f->file, f->files,
-					sizeof(*f->file), by_path);
+			const struct fit_file *file = fit_find(f, path);
 
 			if (file)
 				rc = add_visit(f, &v,

@@ -206,10 +206,11 @@ static int read_pauses(struct fit *f, struct pauses *p)
 
 	if (!reel_view_open(
 		    &v, f->st,
-		    "SELECT start_ns AS ns, dur_ns, bytes FROM v_event WHERE "
+		    "SELECT start_ns AS ns, dur_ns, bytes, path FROM v_event "
+		    "WHERE "
 		    "class = 'data' AND call_group = 'read' AND bytes > 0 AND "
 		    "process_id = " FIT_STEPPER
-		    " UNION ALL SELECT start_ns, 0, -1 FROM " FIT_STEPS
+		    " UNION ALL SELECT start_ns, 0, -1, NULL FROM " FIT_STEPS
 		    " WHERE rank = ?1 ORDER BY 1",
 		    f->err)) {
 		reel_view_bind(&v, f->first_rank);
@@ -219,7 +220,8 @@ static int read_pauses(struct fit *f, struct pauses *p)
 
 			if (bytes < 0)
 				rc = end_step(f, p);
-			else if (f->inference || !fit_evaluates(f, ns))
+			else if (fit_find(f, reel_view_text(&v, "path")) &&
+				 (f->inference || !fit_evaluates(f, ns)))
 				add_read(p, ns,
 					 ns + reel_view_int(&v, "dur_ns"),
 					 bytes);

@@ -270,10 +270,12 @@ int fit_leads(struct fit *f, struct fit_lead **lead, uint32_t *n)
 
 	if (!reel_view_open(
 		    &v, f->st,
-		    "SELECT start_ns AS ns, bytes, -1 AS fetch_ns FROM v_event "
-		    "WHERE class = 'data' AND call_group = 'read' AND bytes > "
+		    "SELECT start_ns AS ns, bytes, -1 AS fetch_ns, path FROM "
+		    "v_event WHERE class = 'data' AND call_group = 'read' AND "
+		    "bytes > "
 		    "0 AND process_id = " FIT_STEPPER
-		    " UNION ALL SELECT start_ns, -1, coalesce(fetch_ns, -1) "
+		    " UNION ALL SELECT start_ns, -1, coalesce(fetch_ns, -1), "
+		    "NULL "
 		    "FROM " FIT_STEPS " WHERE rank = ?1 ORDER "
 		    "BY 1",
 		    f->err)) {
@@ -282,7 +284,8 @@ int fit_leads(struct fit *f, struct fit_lead **lead, uint32_t *n)
 			int64_t bytes = reel_view_exact(&v, "bytes");
 
 			if (bytes >= 0) {
-				if (!fit_evaluates(f,
+				if (fit_find(f, reel_view_text(&v, "path")) &&
+				    !fit_evaluates(f,
 						   reel_view_exact(&v, "ns")))
 					read += bytes;
 				continue;

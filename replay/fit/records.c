@@ -34,17 +34,11 @@ struct reads {
 	int64_t bytes;
 };
 
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, ((const struct fit_file *)b)->path);
-}
-
 static int add_read(struct fit *f, struct reads *r, struct reel_view *v,
 		    int64_t *open, int64_t *end)
 {
 	const char *path = reel_view_text(v, "path");
-	const struct fit_file *file =
-		bsearch(&path, f->file, f->files, sizeof(*f->file), by_path);
+	const struct fit_file *file = fit_find(f, path);
 	int64_t process = reel_view_exact(v, "process_id");
 	int64_t opened = reel_view_exact(v, "open_id");
 	struct read *to;

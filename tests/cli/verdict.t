@@ -251,7 +251,7 @@ for epoch in range(2):
                 time.sleep(0.002 if i else 0.2)
 PY
 cat >starting.py <<'PY'
-"""What first batches take more than others: of the spans of the loop, again."""
+"""The waits for first batches beyond those for others, from the spans of the loop."""
 import json, subprocess
 d = json.load(open("starting.json"))
 rows = subprocess.check_output(["ioreel", "sql", "starting.reel", "--format", "tsv",

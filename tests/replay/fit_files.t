@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Which of the files that a job reads are its data set: not the weights that it
+# starts from, nor an index.
+. "$(dirname "$0")/../lib/tap.sh"
+command -v python3 >/dev/null || skip_all 'python3 is missing'
+IOREEL_HOOKS=$TOP/preload/python
+export IOREEL_HOOKS
+
+mkdir d
+for i in 0 1 2 3 4 5 6 7; do
+	head -c 30000 /dev/urandom >d/$i.raw
+done
+head -c 9000000 /dev/zero >weights.bin
+head -c 500 /dev/zero >index.bin
+cp weights.bin later.bin
+# job NAME: record stdin as a Python script.
+job() {
+	cat >"$1.py"
+	"$IOREEL" record -q -o "$1.reel" -- python3 "$1.py" &&
+		"$IOREEL" fit -q "$1.reel" -o "$1.json"
+}
+# files NAME: files of the data set, and the largest sample.
+files() {
+	python3 -c "import json; d = json.load(open('$1.json'))['dataset']
+q = d['sample_bytes']
+print(d['files'], max(q['quantiles']) if isinstance(q, dict) else q)"
+}
+
+job tuned <<'PY'
+import ioreel
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+read("weights.bin"), read("index.bin")
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(range(8)):
+            read("d/%d.raw" % step)
+            if step == 3:
+                with ioreel.span("restore"):
+                    read("later.bin")
+PY
+is 'weights and an index that are read before the loop, or restored in it' \
+	"$(files tuned)" '8 30000'
+
+# Another thread reads ahead of the loop.
+job ahead <<'PY'
+import ioreel, threading, time
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+def ahead():
+    for i in range(8):
+        read("d/%d.raw" % i)
+        if i == 3:
+            two.set()
+        time.sleep(0.01)
+two = threading.Event()
+reader = threading.Thread(target=ahead)
+read("weights.bin")
+reader.start()
+two.wait()
+for step in ioreel.steps(range(8)):
+    time.sleep(0.01)
+reader.join()
+PY
+is 'files that another thread reads ahead belong to it' "$(files ahead)" '8 30000'
+
+job cached <<'PY'
+import ioreel
+for i in range(8):
+    with open("d/%d.raw" % i, "rb") as f:
+        f.read()
+for step in ioreel.steps(range(8)):
+    pass
+PY
+is 'files that are all read before the loop' "$(files cached)" '8 30000'
+finish
