@@ -154,7 +154,7 @@ GROUP BY process_id;
 -- v_first_batches: what the loop of each rank waits for the first batch of each
 -- worker of its loader, in every epoch and evaluation, more than for as many of the
 -- other batches: they include the start of the workers. The construction of a loader's
--- iterator is a fetch, too.
+-- iterator is a fetch, too. Where one epoch has no other batch, none is known.
 -- unit: ns    empty: no row
 -- source: ioreel-report(1), "INPUT-BOUND"
 CREATE VIEW v_first_batches (process_id, epoch_wait_ns, evaluation_wait_ns) AS
@@ -174,6 +174,7 @@ wait AS (
 	SELECT process_id, evaluates,
 		sum(fetch_ns) FILTER (WHERE number <= workers) AS first_ns,
 		count(*) FILTER (WHERE number <= workers) AS first,
+		count(*) FILTER (WHERE number = 1) AS starts,
 		sum(fetch_ns) FILTER (WHERE number > workers) AS other_ns,
 		count(*) FILTER (WHERE number > workers) AS other
 	FROM batch JOIN loader USING (process_id)
@@ -181,7 +182,7 @@ wait AS (
 excess AS (
 	SELECT process_id, evaluates, max(0, CAST(first_ns
 		- first * coalesce(other_ns * 1.0 / other, 0) AS INTEGER)) AS ns
-	FROM wait)
+	FROM wait WHERE other > 0 OR starts > 1)
 SELECT process_id, coalesce(sum(ns) FILTER (WHERE NOT evaluates), 0),
 	coalesce(sum(ns) FILTER (WHERE evaluates), 0)
 FROM excess

@@ -284,12 +284,18 @@ static const char *starts_of(const struct report_rank *k)
 	return k->steps > 0 ? "epochs and evaluations" : "the evaluations";
 }
 
-/* Does the loop wait without its first batches, too, and not for idle workers? */
+/*
+ * Does the loop wait without its first batches, too, and not for idle workers?
+ * The steady steps are without those of a single epoch.
+ */
 static bool waits_beyond_starts(const struct report_rank *k)
 {
-	return advice_share(k->loop_wait_ns - first_wait_ns(k), k->loop_ns) >=
-		       advice_threshold.wait_share &&
-	       !advice_workers_idle(k);
+	double share = advice_share(k->loop_wait_ns - first_wait_ns(k),
+				    k->loop_ns);
+
+	if (k->epochs <= 1 && k->evaluations == 0 && k->stall_share > share)
+		share = k->stall_share;
+	return share >= advice_threshold.wait_share && !advice_workers_idle(k);
 }
 
 /* The text has no full stop yet. */
@@ -312,7 +318,7 @@ static void append_starts(const struct report *r, const struct report_rank *k,
 				      loader_of(r)->evaluation);
 	} else if (k->epochs > 1) {
 		append_epoch_remedy(r, a);
-	} else {
+	} else if (!waits_beyond_starts(k)) {
 		advice_append(a->try_this, "a longer run to judge the job by: "
 					   "this wait comes once.");
 	}

@@ -70,6 +70,9 @@ class _BaseDataLoaderIter(object):
             raise StopIteration
         self.left -= 1
         return self.left
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    def __init__(self, loader):
+        super(_MultiProcessingDataLoaderIter, self).__init__(loader)
 class DataLoader(object):
     def _get_iterator(self):
         return _BaseDataLoaderIter(self)
@@ -94,6 +97,8 @@ def job():
     fetch = torch.utils.data._utils.fetch
     for use in (
             lambda: list(torch.utils.data.dataloader._BaseDataLoaderIter(())),
+            lambda: list(
+                torch.utils.data.dataloader._MultiProcessingDataLoaderIter(())),
             lambda: list(torch.utils.data.DataLoader()),
             lambda: fetch._MapDatasetFetcher().fetch(7),
             lambda: torch.utils.data._utils.worker._worker_loop(1),

@@ -29,6 +29,7 @@ broken() {
 
 broken 2.99 nothing 'on'
 broken 2.99 _BaseDataLoaderIter 'on, without loader'
+broken 2.99 _MultiProcessingDataLoaderIter 'on, without loader'
 broken 2.99 __next__ 'on, without loader'
 broken 2.99 _reset 'on, without loader'
 broken 2.99 _get_iterator 'on, without loader'
