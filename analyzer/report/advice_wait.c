@@ -290,8 +290,8 @@ static const char *starts_of(const struct report_rank *k)
  */
 static bool waits_beyond_starts(const struct report_rank *k)
 {
-	double share = advice_share(k->loop_wait_ns - first_wait_ns(k),
-				    k->loop_ns);
+	double share =
+		advice_share(k->loop_wait_ns - first_wait_ns(k), k->loop_ns);
 
 	if (k->epochs <= 1 && k->evaluations == 0 && k->stall_share > share)
 		share = k->stall_share;

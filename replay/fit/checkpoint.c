@@ -337,8 +337,40 @@ static int fit_form(struct fit *f, const struct torch_form *form,
 				    "to libstdc++ 12");
 }
 
-/* The tensors of the first file, so that torch.save() makes its writes. */
-static int fit_tensors(struct fit *f, const struct group *g, uint32_t i,
+/* Writes of the sizes of those of the first file, in any order. */
+static int fit_writes(struct fit *f, struct workload_checkpoint_file *file,
+		      int64_t *write, uint32_t n)
+{
+	file->layout = WORKLOAD_PLAIN_FILE;
+	return quantiles_of(&file->write_bytes, write, n, FIT_QUANTILES,
+			    f->err);
+}
+
+/* The tensors of the first file, so that torch.save() makes its @n writes. */
+static int fit_tensors(struct fit *f, uint32_t n, const struct torch_form *form,
+		       const struct torch_seen *seen, bool noted, uint32_t i,
+		       struct workload_checkpoint_file *file)
+{
+	char key[KEY_MOST];
+
+	memcpy(file->archive, form->archive, sizeof(file->archive));
+	file->pickle_bytes = form->pickle_bytes;
+	file->directory_bytes = form->directory_bytes;
+	file->release = form->release;
+	file->stream = form->stream;
+	file->bytes = 0;
+	for (uint32_t k = 0; k < file->series_bytes_n; k++)
+		file->bytes += file->series_bytes[k];
+	snprintf(key, sizeof(key), "checkpoint.files[%u].series_bytes", i);
+	return fit_reason(f, key, 0.9,
+			  "%u writes of the first file; a tensor without a "
+			  "write of its own counts as part of the next one",
+			  n) ||
+	       fit_form(f, form, seen, noted, i);
+}
+
+/* A file by writev: the archive of torch.save(), or what makes its writes. */
+static int fit_archive(struct fit *f, const struct group *g, uint32_t i,
 		       struct workload_checkpoint_file *file)
 {
 	struct torch_form form = {.archive = g->archive};
@@ -350,36 +382,33 @@ static int fit_tensors(struct fit *f, const struct group *g, uint32_t i,
 	int rc = read_release(f, g, &form.release, &noted) ||
 		 read_writes(f, g, &write, &n);
 
+	key_of(key, i, "layout");
 	seen.release = noted;
 	if (!rc && n)
 		tensors = torch_tensors_of(&form, write, n, &tensor, &seen,
 					   f->err);
-	free(write);
-	if (rc || tensors < 0)
-		return -1;
-	snprintf(key, sizeof(key), "checkpoint.files[%u].series_bytes", i);
-	if (!tensors || tensors > SERIES_MOST) {
+	if (rc || tensors < 0) {
+		rc = -1;
+	} else if (n && (!tensors || tensors > SERIES_MOST)) {
 		free(tensor);
-		return fit_reason(f, key, 0,
-				  "torch.save() does not make the %u writes of "
-				  "the first file; one tensor stands for all",
-				  n);
+		rc = fit_writes(f, file, write, n) ||
+		     fit_reason(f, key, 0.5,
+				"torch.save() does not make the %u writes of "
+				"the first file; writes of their sizes stand "
+				"for them",
+				n);
+	} else {
+		file->layout = WORKLOAD_TORCH;
+		file->series_bytes = tensor;
+		file->series_bytes_n = (uint32_t)tensors;
+		rc = fit_reason(f, key, 0.9,
+				"%lld of %lld files were written by writev, "
+				"as torch.save() does",
+				(long long)g->torch, (long long)g->files) ||
+		     (n && fit_tensors(f, n, &form, &seen, noted, i, file));
 	}
-	file->series_bytes = tensor;
-	file->series_bytes_n = (uint32_t)tensors;
-	memcpy(file->archive, g->archive, sizeof(file->archive));
-	file->pickle_bytes = form.pickle_bytes;
-	file->directory_bytes = form.directory_bytes;
-	file->release = form.release;
-	file->stream = form.stream;
-	file->bytes = 0;
-	for (int64_t k = 0; k < tensors; k++)
-		file->bytes += tensor[k];
-	return fit_reason(f, key, 0.9,
-			  "%u writes of the first file; a tensor without a "
-			  "write of its own counts as part of the next one",
-			  n) ||
-	       fit_form(f, &form, &seen, noted, i);
+	free(write);
+	return rc ? -1 : 0;
 }
 
 static int fit_layout(struct fit *f, const struct group *g, uint32_t i,
@@ -389,6 +418,8 @@ static int fit_layout(struct fit *f, const struct group *g, uint32_t i,
 	char key[KEY_MOST];
 	uint32_t n = 0;
 
+	if (g->torch * 2 > g->files)
+		return fit_archive(f, g, i, file);
 	key_of(key, i, "layout");
 	if (g->tensorflow * 2 > g->files) {
 		file->layout = WORKLOAD_TENSORFLOW;
@@ -399,16 +430,7 @@ static int fit_layout(struct fit *f, const struct group *g, uint32_t i,
 				  (long long)g->tensorflow,
 				  (long long)g->files);
 	}
-	if (g->torch * 2 > g->files) {
-		file->layout = WORKLOAD_TORCH;
-		return fit_reason(f, key, 0.9,
-				  "%lld of %lld files were written by writev, "
-				  "as torch.save() does",
-				  (long long)g->torch, (long long)g->files) ||
-		       fit_tensors(f, g, i, file);
-	}
-	if (read_writes(f, g, &write, &n) ||
-	    quantiles_of(&file->write_bytes, write, n, FIT_QUANTILES, f->err)) {
+	if (read_writes(f, g, &write, &n) || fit_writes(f, file, write, n)) {
 		free(write);
 		return -1;
 	}

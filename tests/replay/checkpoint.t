@@ -305,6 +305,24 @@ else
 	skip 'fit: files of torch.save, synced and renamed' 'no torch'
 fi
 
+# Writes that no release of torch makes: their sizes stay.
+cat >unlike.py <<'PY'
+import ioreel, os
+sizes = [1104, 8000624, 8000128, 2151]
+for step in ioreel.steps(range(4)):
+    os.read(os.open("sample", os.O_RDONLY), 1000)
+    with ioreel.span("save"):
+        fd = os.open("saved%d.pt" % step, os.O_WRONLY | os.O_CREAT)
+        for size in sizes:
+            os.writev(fd, [bytes(size)])
+        os.close(fd)
+PY
+head -c 1000 /dev/zero >sample
+"$IOREEL" record -q -o unlike.reel -- env PYTHONPATH="$TOP/preload/python" python3 unlike.py
+check 'fit: writes that torch.save() does not make' '"$IOREEL" fit -q unlike.reel -o unlike.json'
+is 'fit: they are writes of a plain file' "$(field unlike.json '[(f["layout"], f["bytes"], f["write_bytes"]["quantiles"][0], f["write_bytes"]["quantiles"][-1]) for f in d["checkpoint"]["files"]]')" \
+	"[('plain', 16004007, 1104, 8000624)]"
+
 # Archives of all releases of torch: their records, and fit finds the release.
 mkdir releases && cd releases || exit 1
 for release in 2.7 2.1 1.6; do
