@@ -500,16 +500,20 @@ FROM begun b JOIN span e ON e.span_id = b.epoch_span;
 
 -- v_framework: which frameworks the hooks found, or a profile is of; python: the
 -- job ran one, by the name of an image or by the hooks, which load into any Python.
+-- loader: what prepares the batches of Keras: "PyDataset", "PyDataset of threads",
+-- "PyDataset of processes", "generator"; NULL, another or several.
 -- unit: 0 or 1    empty: 0
 -- source: ioreel-anchors(7)
-CREATE VIEW v_framework (python, pytorch, tensorflow, grain) AS
+CREATE VIEW v_framework (python, pytorch, tensorflow, grain, loader) AS
 SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
 		OR EXISTS (SELECT 1 FROM process WHERE
 			replace(exe, rtrim(exe, replace(exe, '/', '')), '')
 				GLOB 'python*'),
 	coalesce(max(value GLOB 'PyTorch*'), 0),
 	coalesce(max(value GLOB 'TensorFlow*'), 0),
-	coalesce(max(value GLOB 'Grain*'), 0)
+	coalesce(max(value GLOB 'Grain*'), 0),
+	(SELECT iif(min(value) = max(value), min(value), NULL)
+		FROM note WHERE key = 'loader')
 FROM (SELECT value FROM note WHERE key = 'framework'
 	UNION ALL SELECT framework FROM run WHERE EXISTS (SELECT 1 FROM source));
 

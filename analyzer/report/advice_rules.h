@@ -107,4 +107,21 @@ static inline const char *advice_number(int64_t n, const char *one,
 	return n == 1 ? one : many;
 }
 
+/*
+ * The remedies in the words of each loader. PyTorch's words are the default for
+ * an unknown loader.
+ */
+struct advice_loader {
+	const char *none;	      /* the finding where no worker was seen */
+	const char *unseen;	      /* ... and where none could be seen */
+	const char *start;	      /* ... and the remedy */
+	const char *hand_over, *last; /* remedies of INPUT-BOUND, EPOCH-START */
+	const char *longer;	/* EPOCH-START where workers stay; or NULL */
+	const char *cold;	/* EPOCH-START without workers: why */
+	const char *evaluation; /* remedy of EVAL-WAIT */
+	bool persistent; /* INPUT-BOUND: workers may stay between epochs */
+};
+
+const struct advice_loader *advice_loader_of(const struct report *r);
+
 #endif

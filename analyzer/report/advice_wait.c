@@ -14,95 +14,6 @@
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
 
-/*
- * The remedies in the words of each loader. PyTorch's words are the default for
- * an unknown loader.
- */
-struct loader {
-	const char *none;	      /* the finding where no worker was seen */
-	const char *unseen;	      /* ... and where none could be seen */
-	const char *start;	      /* ... and the remedy */
-	const char *hand_over, *last; /* remedies of INPUT-BOUND, EPOCH-START */
-	const char *longer;	/* EPOCH-START where workers stay; or NULL */
-	const char *cold;	/* EPOCH-START without workers: why */
-	const char *evaluation; /* remedy of EVAL-WAIT */
-};
-
-static const struct loader
-	pytorch =
-		{
-			.none = "; no loader worker was seen, so computation "
-				"waits for every "
-				"batch.",
-			.unseen = "; the import does not show loader workers.",
-			.start = "loader workers (num_workers=2 or more), "
-				 "which read while "
-				 "the model computes.",
-			.hand_over = "a larger prefetch_factor, and a "
-				     "processor left free for each worker.",
-			.last = "one DataLoader for all epochs, with "
-				"persistent_workers=True.",
-			.longer = "fewer, longer epochs: a sampler that "
-				  "passes over the data several times.",
-			.cold = "the loader starts each epoch with no batch "
-				"ready",
-			.evaluation = "more loader workers for the evaluation "
-				      "(num_workers), which stay between "
-				      "evaluations (persistent_workers=True).",
-},
-	grain =
-		{
-			.none = "; no worker process of Grain was seen.",
-			.unseen =
-				"; the import does not show workers of Grain.",
-			.start = "worker processes (worker_count=2 or more of "
-				 "grain.DataLoader, mp_prefetch() of a "
-				 "grain.IterDataset), or "
-				 "more threads (num_threads and "
-				 "prefetch_buffer_size of "
-				 "grain.ReadOptions).",
-			.hand_over =
-				"a larger worker_buffer_size (mp_prefetch(): "
-				"per_worker_buffer_size), and a processor left "
-				"free for "
-				"each worker.",
-			.last = "one iterator over all epochs (num_epochs of "
-				"the sampler, "
-				"repeat() of a dataset).",
-			.cold = "the iterator starts each epoch with no batch "
-				"ready",
-			.evaluation = "more worker processes (worker_count) "
-				      "for the loader of the evaluation.",
-},
-	tf_data = {
-		.none = "; tf.data prepares batches in threads of the job "
-			"itself.",
-		.unseen = "; tf.data prepares batches in threads of the job "
-			  "itself.",
-		.start = "prefetch(tf.data.AUTOTUNE) at the end of the "
-			 "pipeline, "
-			 "num_parallel_calls=tf.data.AUTOTUNE in map() and "
-			 "interleave(), cache() for what fits into memory.",
-		.hand_over = "prefetch(tf.data.AUTOTUNE) at the end of the "
-			     "pipeline.",
-		.last = "one pipeline over all epochs, with repeat(); a "
-			"smaller shuffle buffer.",
-		.cold = "the pipeline restarts and fills its buffers",
-		.evaluation = "prefetch(tf.data.AUTOTUNE) and cache() in the "
-			      "pipeline of the evaluation too.",
-};
-
-/* Keras imports Grain in jobs of tf.data too: then there are no worker processes. */
-static const struct loader *loader_of(const struct report *r)
-{
-	const struct report_rank *k = report_slowest(r);
-	bool workers = k && k->workers > 0;
-
-	if (r->uses.grain && (workers || !r->uses.tensorflow))
-		return &grain;
-	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
-}
-
 /* The import has their calls, but not the batches that they make. */
 static void append_worker_calls(const struct report_rank *k, struct advice *a)
 {
@@ -148,13 +59,13 @@ static void append_hand_over(const struct report *r,
 	if (k->headroom != REPORT_NONE)
 		advice_append(a->text, " (headroom %.2g)", k->headroom);
 	advice_append(a->text, ".");
-	if (k->worker_restarts && loader_of(r) == &pytorch)
+	if (k->worker_restarts && advice_loader_of(r)->persistent)
 		advice_append(a->try_this, "persistent_workers, ");
 	advice_append(a->try_this, "%s",
 		      ready ? "fewer and larger tensors in a batch; fewer "
 			      "workers, or none where it takes less time to "
 			      "make a batch than to hand it over."
-			    : loader_of(r)->hand_over);
+			    : advice_loader_of(r)->hand_over);
 	if (ready) {
 		advice_fact(a, "queue_depth", "", r->queue.mean_depth);
 		advice_fact(a, "queue_empty_share", "share",
@@ -219,7 +130,7 @@ static bool starts_slowly(const struct report *r)
 
 static void append_epoch_remedy(const struct report *r, struct advice *a)
 {
-	const struct loader *loader = loader_of(r);
+	const struct advice_loader *loader = advice_loader_of(r);
 
 	advice_append(a->try_this, "%s",
 		      r->worker_restarts > 0 || !loader->longer
@@ -315,7 +226,7 @@ static void append_starts(const struct report *r, const struct report_rank *k,
 	if (k->evaluation_first_wait_ns > k->epoch_first_wait_ns) {
 		if (!evaluates_slowly(r)) /* else EVAL-WAIT says it */
 			advice_append(a->try_this, "%s",
-				      loader_of(r)->evaluation);
+				      advice_loader_of(r)->evaluation);
 	} else if (k->epochs > 1) {
 		append_epoch_remedy(r, a);
 	} else if (!waits_beyond_starts(k)) {
@@ -327,7 +238,7 @@ static void append_starts(const struct report *r, const struct report_rank *k,
 /* No worker was seen: there is none, or the profile does not show them. */
 static void append_no_workers(const struct report *r, struct advice *a)
 {
-	const struct loader *loader = loader_of(r);
+	const struct advice_loader *loader = advice_loader_of(r);
 
 	if (r->loader && !strcmp(r->loader, "processes")) {
 		advice_append(a->text, "; the loader has worker processes, "
@@ -389,7 +300,7 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 				      (double)k->evaluation_loop_wait_ns));
 		if (!evaluates_slowly(r)) /* else EVAL-WAIT says it */
 			advice_append(a->try_this, "%s",
-				      loader_of(r)->evaluation);
+				      advice_loader_of(r)->evaluation);
 		return true;
 	}
 	if (k->workers > 0) {
@@ -470,7 +381,7 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 static const char *epoch_why(const struct report *r)
 {
 	if (r->workers <= 0)
-		return loader_of(r)->cold;
+		return advice_loader_of(r)->cold;
 	return r->worker_restarts > 0
 		       ? "the workers are restarted"
 		       : "the workers stay, but start each epoch with no batch "
@@ -524,6 +435,6 @@ bool advice_evaluation_wait(const struct report *r, struct advice *a)
 	advice_fact(a, "evaluation_wait", "ns", (double)k->evaluation_wait_ns);
 	advice_fact(a, "evaluation", "ns", (double)k->evaluation_ns);
 	advice_fact(a, "evaluation_wait_share", "share", share);
-	advice_append(a->try_this, "%s", loader_of(r)->evaluation);
+	advice_append(a->try_this, "%s", advice_loader_of(r)->evaluation);
 	return true;
 }

@@ -174,7 +174,7 @@ static int fill_uses(struct report *r, struct reel_view *v)
 	r->uses.pytorch = INT("pytorch");
 	r->uses.tensorflow = INT("tensorflow");
 	r->uses.grain = INT("grain");
-	return 0;
+	return copy_text(&r->keras_loader, v, "loader");
 }
 
 static int fill_storage(struct report *r, struct reel_view *v)
@@ -647,6 +647,7 @@ void report_fini(struct report *r)
 	free(r->name);
 	free(r->framework);
 	free(r->loader);
+	free(r->keras_loader);
 	free(r->host);
 	free(r->rank);
 	free(r->verdict);

@@ -173,7 +173,8 @@ struct report {
 	} busiest[REPORT_BUSIEST]; /* calls of advice_own_io_rank() */
 	struct {
 		bool python, pytorch, tensorflow, grain;
-	} uses; /* a Python ran; frameworks that the hooks found */
+	} uses;		    /* a Python ran; frameworks that the hooks found */
+	char *keras_loader; /* v_framework.loader; or NULL */
 	/* Findings. */
 	char *verdict;
 	struct advice advice[ADVICE_MOST];

@@ -5,6 +5,7 @@
     python3 keras_jax.py fit          train with batches from files
     python3 keras_jax.py unknown      the same without a length
     python3 keras_jax.py fails        a batch fails
+    python3 keras_jax.py loaders KIND...  data sets of these kinds
 """
 import os
 import sys
@@ -27,6 +28,18 @@ class CallbackList(object):
 from keras.src.backend.jax.trainer import JAXTrainer
 class Model(JAXTrainer):
     pass
+""",
+    "keras/src/trainers/__init__.py": "",
+    "keras/src/trainers/data_adapters/__init__.py": "",
+    "keras/src/trainers/data_adapters/py_dataset_adapter.py": """
+class PyDatasetAdapter(object):
+    def __init__(self, x, class_weight=None, shuffle=False):
+        print("PyDataset", x.workers)
+""",
+    "keras/src/trainers/data_adapters/generator_data_adapter.py": """
+class GeneratorDataAdapter(object):
+    def __init__(self, generator):
+        print("generator", generator)
 """,
     "keras/src/backend/__init__.py": "",
     "keras/src/backend/jax/__init__.py": "",
@@ -92,7 +105,27 @@ def main(case):
     keras.Model().fit(data, steps, 2)
 
 
+class Dataset(object):
+    def __init__(self, workers, use_multiprocessing):
+        self.workers = workers
+        self.use_multiprocessing = use_multiprocessing
+
+
+def loaders(kinds):
+    from keras.src.trainers.data_adapters import generator_data_adapter
+    from keras.src.trainers.data_adapters import py_dataset_adapter
+    for kind in kinds:
+        if kind == "generator":
+            generator_data_adapter.GeneratorDataAdapter(1)
+        else:
+            py_dataset_adapter.PyDatasetAdapter({
+                "none": Dataset(1, False), "threads": Dataset(2, False),
+                "processes": Dataset(1, True)}[kind], shuffle=True)
+
+
 if sys.argv[1] == "make":
     make(sys.argv[2])
+elif sys.argv[1] == "loaders":
+    loaders(sys.argv[2:])
 else:
     main(sys.argv[1])

@@ -47,6 +47,18 @@ step	3	1"
 		ON s.span_id = f.parent_id
 		WHERE f.name = 'fetch' AND s.name = 'eval'")" 4
 done
+# The note of what prepares the batches; with two kinds the report names none.
+loaders() {
+	rm -rf loaders.reel
+	"$IOREEL" record -q -o loaders.reel -- python3 "$job" loaders "$@" >rec 2>&1
+	python3 "$job" loaders "$@" 2>&1 | diff rec - &&
+		sql loaders.reel "SELECT coalesce(loader, '-') FROM v_framework"
+}
+is 'a PyDataset' "$(loaders none none)" PyDataset
+is 'a PyDataset with threads' "$(loaders threads)" 'PyDataset of threads'
+is 'a PyDataset with processes' "$(loaders processes)" 'PyDataset of processes'
+is 'a generator' "$(loaders generator)" generator
+is 'several loaders' "$(loaders threads generator)" -
 is 'a fetch that fails counts as a fetch' "$(sql fails.reel "SELECT count(*),
 	sum(closed) FROM v_span WHERE name = 'fetch'")" '2	2'
 finish

@@ -19,6 +19,8 @@ HOOKS = {
     "keras.src.callbacks.callback_list": "hook_keras",
     "keras.src.models.model": "hook_keras",
     "keras.src.backend.jax.trainer": "hook_keras",
+    "keras.src.trainers.data_adapters.py_dataset_adapter": "hook_keras",
+    "keras.src.trainers.data_adapters.generator_data_adapter": "hook_keras",
     "keras.src.layers.preprocessing.normalization": "hook_keras",
     "keras.src.layers.preprocessing.discretization": "hook_keras",
     "keras.src.layers.preprocessing.index_lookup": "hook_keras",

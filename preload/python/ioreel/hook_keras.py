@@ -5,6 +5,7 @@ epoch, step          CallbackList, which every training loop of Keras calls
 fetch                on JAX: the iterator from which the loops get batches; on
                      TensorFlow: preload/anchors/tensorflow.c
 eval                 Model.evaluate, Model.predict, adapt() of layers
+note "loader"        what prepares the batches of a PyDataset, or a generator
 checkpoint, restore  Model.save, save_weights, load_model, load_weights
 
 The numbers of epochs and steps of a model continue through all calls of fit().
@@ -23,6 +24,7 @@ from ioreel.finder import hide
 KNOWN = ("3.",)
 _epochs = weakref.WeakKeyDictionary()  # model: number of epochs so far
 _steps = weakref.WeakKeyDictionary()  # model: number of steps
+_loaders = set()  # notes "loader" so far
 _ending = []  # not empty while the callbacks of a step's end run
 
 
@@ -115,6 +117,30 @@ def _hook_batches(trainer):
     base._get_iterator = _get_iterator
 
 
+def _note_loader(loader):
+    if loader not in _loaders:
+        _loaders.add(loader)
+        shim.note("loader", loader)
+
+
+def _dataset_used(adapter, x, *args, **kwargs):
+    if x.use_multiprocessing and x.workers > 0:
+        _note_loader("PyDataset of processes")
+    elif x.workers > 1:
+        _note_loader("PyDataset of threads")
+    else:
+        _note_loader("PyDataset")
+
+
+def _hook_dataset(adapters):
+    wrap.patch(adapters.PyDatasetAdapter, "__init__", _dataset_used)
+
+
+def _hook_generator(adapters):
+    wrap.patch(adapters.GeneratorDataAdapter, "__init__",
+               lambda *args, **kwargs: _note_loader("generator"))
+
+
 def _adapts(layer):
     """The part for a module with a layer whose adapt() reads the data."""
     def hook(module):
@@ -133,6 +159,10 @@ PARTS = {
     "keras.src.callbacks.callback_list": ("steps", _hook_steps),
     "keras.src.models.model": ("model", _hook_model),
     "keras.src.backend.jax.trainer": ("batches", _hook_batches),
+    "keras.src.trainers.data_adapters.py_dataset_adapter":
+        ("dataset", _hook_dataset),
+    "keras.src.trainers.data_adapters.generator_data_adapter":
+        ("generator", _hook_generator),
     "keras.src.layers.preprocessing.normalization": _adapts("Normalization"),
     "keras.src.layers.preprocessing.discretization": _adapts("Discretization"),
     "keras.src.layers.preprocessing.index_lookup": _adapts("IndexLookup"),

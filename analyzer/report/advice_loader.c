@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* The words of each loader for what its job can change. */
+#include <string.h>
+
+#include "analyzer/report/advice_rules.h"
+#include "analyzer/report/report.h"
+
+static const struct advice_loader
+	pytorch =
+		{
+			.none = "; no loader worker was seen, so computation "
+				"waits for every "
+				"batch.",
+			.unseen = "; the import does not show loader workers.",
+			.start = "loader workers (num_workers=2 or more), "
+				 "which read while "
+				 "the model computes.",
+			.hand_over = "a larger prefetch_factor, and a "
+				     "processor left free for each worker.",
+			.last = "one DataLoader for all epochs, with "
+				"persistent_workers=True.",
+			.longer = "fewer, longer epochs: a sampler that "
+				  "passes over the data several times.",
+			.cold = "the loader starts each epoch with no batch "
+				"ready",
+			.evaluation = "more loader workers for the evaluation "
+				      "(num_workers), which stay between "
+				      "evaluations (persistent_workers=True).",
+			.persistent = true,
+},
+	grain =
+		{
+			.none = "; no worker process of Grain was seen.",
+			.unseen =
+				"; the import does not show workers of Grain.",
+			.start = "worker processes (worker_count=2 or more of "
+				 "grain.DataLoader, mp_prefetch() of a "
+				 "grain.IterDataset), or "
+				 "more threads (num_threads and "
+				 "prefetch_buffer_size of "
+				 "grain.ReadOptions).",
+			.hand_over =
+				"a larger worker_buffer_size (mp_prefetch(): "
+				"per_worker_buffer_size), and a processor left "
+				"free for "
+				"each worker.",
+			.last = "one iterator over all epochs (num_epochs of "
+				"the sampler, "
+				"repeat() of a dataset).",
+			.cold = "the iterator starts each epoch with no batch "
+				"ready",
+			.evaluation = "more worker processes (worker_count) "
+				      "for the loader of the evaluation.",
+},
+	tf_data = {
+		.none = "; tf.data prepares batches in threads of the job "
+			"itself.",
+		.unseen = "; tf.data prepares batches in threads of the job "
+			  "itself.",
+		.start = "prefetch(tf.data.AUTOTUNE) at the end of the "
+			 "pipeline, "
+			 "num_parallel_calls=tf.data.AUTOTUNE in map() and "
+			 "interleave(), cache() for what fits into memory.",
+		.hand_over = "prefetch(tf.data.AUTOTUNE) at the end of the "
+			     "pipeline.",
+		.last = "one pipeline over all epochs, with repeat(); a "
+			"smaller shuffle buffer.",
+		.cold = "the pipeline restarts and fills its buffers",
+		.evaluation = "prefetch(tf.data.AUTOTUNE) and cache() in the "
+			      "pipeline of the evaluation too.",
+};
+
+/* Those of Keras for data sets in Python, with any backend; @name: of the note. */
+static const struct keras_loader {
+	const char *name;
+	struct advice_loader words;
+} keras_loader[] = {
+#define KERAS(noted, how, remedy, evaluations)                                 \
+	{                                                                      \
+		noted,                                                         \
+		{                                                              \
+			.none = how, .unseen = how, .start = remedy,           \
+			.hand_over = remedy,                                   \
+			.last = "fewer, longer epochs (steps_per_epoch).",     \
+			.cold = "the loader starts each epoch with no "        \
+				"batch ready",                                 \
+			.evaluation = evaluations,                             \
+		}                                                              \
+	}
+	KERAS("PyDataset", "; the PyDataset of Keras has no workers.",
+	      "workers=2 or more of the PyDataset; with "
+	      "use_multiprocessing=True where Python prepares the samples.",
+	      "workers of the PyDataset of the evaluation."),
+	KERAS("PyDataset of threads",
+	      "; threads of the job prepare the batches of a PyDataset.",
+	      "use_multiprocessing=True of the PyDataset where Python "
+	      "prepares the samples, as its threads run one at a time; else "
+	      "more workers.",
+	      "more workers of the PyDataset of the evaluation."),
+	KERAS("PyDataset of processes",
+	      "; worker processes prepare the batches of a PyDataset.",
+	      "more workers of the PyDataset; less work and I/O for each "
+	      "sample.",
+	      "more workers of the PyDataset of the evaluation."),
+	KERAS("generator", "; a Python generator makes the batches.",
+	      "a PyDataset with workers, or a pipeline of tf.data, instead "
+	      "of the generator.",
+	      "a PyDataset with workers, or a pipeline of tf.data, for the "
+	      "evaluation."),
+#undef KERAS
+};
+
+static const struct advice_loader *keras_loader_of(const struct report *r)
+{
+	for (size_t i = 0; i < sizeof(keras_loader) / sizeof(keras_loader[0]);
+	     i++)
+		if (r->keras_loader &&
+		    !strcmp(r->keras_loader, keras_loader[i].name))
+			return &keras_loader[i].words;
+	return NULL;
+}
+
+/* Keras imports Grain in jobs of tf.data too: then there are no worker processes. */
+const struct advice_loader *advice_loader_of(const struct report *r)
+{
+	const struct report_rank *k = report_slowest(r);
+	bool workers = k && k->workers > 0;
+	const struct advice_loader *keras = keras_loader_of(r);
+
+	if (keras && !workers)
+		return keras;
+	if (r->uses.grain && (workers || !r->uses.tensorflow))
+		return &grain;
+	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
+}
