@@ -84,8 +84,9 @@ ORDER BY rank, ordinal;
 
 -- v_loader_workers: the loader workers of each rank. v_overlap has their mean
 -- over time, counting workers that made a batch. Here a worker counts when it
--- is alive as a pass over the data has its first batch, or begins its last
--- step: a worker of a pass that ends late does not count for the next pass.
+-- is alive as a pass over the data has the batch of its middle step, or, if none
+-- is, that of its first step, or begins its last step: a worker of a pass that
+-- ends late does not count for the next pass.
 --   max_workers, min_workers   over the passes that had any; NULL: none had
 --   worker_restarts            passes, other than the first, with workers that
 --               were forked since the last step before, and for no evaluation
@@ -114,23 +115,33 @@ worker AS MATERIALIZED (
 eval AS MATERIALIZED (
 	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
 	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM worker)),
-pass AS (
-	SELECT process_id, min(start_ns + coalesce(fetch_ns, 0)) AS first_ns,
-		max(start_ns) AS last_ns
+begun AS (
+	SELECT process_id, epoch_span, start_ns,
+		start_ns + coalesce(fetch_ns, 0) AS batch_ns,
+		row_number() OVER pass AS number,
+		count(*) OVER (PARTITION BY process_id, epoch_span) AS steps
 	FROM step WHERE EXISTS (SELECT 1 FROM worker)
+	WINDOW pass AS (PARTITION BY process_id, epoch_span ORDER BY start_ns)),
+pass (process_id, pass, first_ns, middle_ns, last_ns) AS (
+	SELECT process_id, epoch_span, min(batch_ns),
+		min(batch_ns) FILTER (WHERE number = (steps + 1) / 2),
+		max(start_ns)
+	FROM begun
 	GROUP BY process_id, epoch_span
 	UNION ALL
-	SELECT process_id, (start_ns + end_ns) / 2, (start_ns + end_ns) / 2
+	SELECT process_id, start_ns, (start_ns + end_ns) / 2,
+		(start_ns + end_ns) / 2, (start_ns + end_ns) / 2
 	FROM eval WHERE NOT EXISTS (SELECT 1 FROM step)),
-moment (process_id, at_ns, kind, alive, evals) AS (
-	SELECT process_id, start_ns, 0, 0, 1 FROM eval
-	UNION ALL SELECT process_id, start_ns, 1, 1, 0 FROM worker
-	UNION ALL SELECT process_id, first_ns, 2, 0, 0 FROM pass
-	UNION ALL SELECT process_id, last_ns, 3, 0, 0 FROM pass
-	UNION ALL SELECT process_id, end_ns, 4, -1, 0 FROM worker
-	UNION ALL SELECT process_id, end_ns, 5, 0, -1 FROM eval),
+moment (process_id, pass, at_ns, kind, alive, evals) AS (
+	SELECT process_id, NULL, start_ns, 0, 0, 1 FROM eval
+	UNION ALL SELECT process_id, NULL, start_ns, 1, 1, 0 FROM worker
+	UNION ALL SELECT process_id, pass, first_ns, 2, 0, 0 FROM pass
+	UNION ALL SELECT process_id, pass, middle_ns, 3, 0, 0 FROM pass
+	UNION ALL SELECT process_id, pass, last_ns, 4, 0, 0 FROM pass
+	UNION ALL SELECT process_id, NULL, end_ns, 5, -1, 0 FROM worker
+	UNION ALL SELECT process_id, NULL, end_ns, 6, 0, -1 FROM eval),
 running AS (
-	SELECT process_id, at_ns, kind, sum(alive) OVER sofar AS alive,
+	SELECT process_id, pass, at_ns, kind, sum(alive) OVER sofar AS alive,
 		sum(evals) OVER sofar AS evals
 	FROM moment WINDOW sofar AS (PARTITION BY process_id
 		ORDER BY at_ns, kind)),
@@ -139,16 +150,21 @@ forked AS (
 		ORDER BY at_ns, kind) AS forked
 	FROM running),
 since AS (
-	SELECT *, max(CASE kind WHEN 3 THEN forked END) OVER (
+	SELECT *, max(CASE kind WHEN 4 THEN forked END) OVER (
 		PARTITION BY process_id ORDER BY at_ns, kind) AS before
-	FROM forked)
-SELECT process_id,
-	nullif(max(alive) FILTER (WHERE kind IN (2, 3)), 0),
-	min(alive) FILTER (WHERE kind = 2 AND alive > 0),
-	count(*) FILTER (WHERE kind = 2 AND forked > before),
+	FROM forked),
+counted AS (
+	SELECT process_id, coalesce(
+			nullif(max(alive) FILTER (WHERE kind = 3), 0),
+			nullif(max(alive), 0)) AS workers,
+		total(kind = 2 AND forked > before) AS restarts
+	FROM since WHERE kind IN (2, 3, 4)
+	GROUP BY process_id, pass)
+SELECT process_id, max(workers), min(workers),
+	CAST(total(restarts) AS INTEGER),
 	(SELECT total(w.call_ns) / nullif(sum(w.end_ns - w.start_ns), 0)
-		FROM worker w WHERE w.process_id = since.process_id)
-FROM since
+		FROM worker w WHERE w.process_id = counted.process_id)
+FROM counted
 GROUP BY process_id;
 
 -- v_first_batches: what the loop of each rank waits for the first batch of each

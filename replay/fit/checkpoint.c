@@ -18,6 +18,7 @@
 #define KEY_MOST 64
 #define FILES_MOST 32	      /* of a checkpoint; each has seven reasons */
 #define SERIES_MOST 65536     /* tensors */
+#define WRITES_MOST 4096      /* of a plain file, in their order */
 #define WRITE_MOST 0x7ffff000 /* bytes of a call: Linux cuts larger ones */
 
 /* Files of checkpoints that have one name without its numbers. */
@@ -337,13 +338,27 @@ static int fit_form(struct fit *f, const struct torch_form *form,
 				    "to libstdc++ 12");
 }
 
-/* Writes of the sizes of those of the first file, in any order. */
+/* The writes of the first file in their order; of many, or equal ones, the sizes. */
 static int fit_writes(struct fit *f, struct workload_checkpoint_file *file,
 		      int64_t *write, uint32_t n)
 {
+	uint32_t same = 1;
+
 	file->layout = WORKLOAD_PLAIN_FILE;
-	return quantiles_of(&file->write_bytes, write, n, FIT_QUANTILES,
-			    f->err);
+	while (same < n && write[same] == write[0])
+		same++;
+	if (same == n || n > WRITES_MOST)
+		return quantiles_of(&file->write_bytes, write, n, FIT_QUANTILES,
+				    f->err);
+	for (uint32_t i = 0; i < n; i++) {
+		if (write[i] < 1)
+			continue;
+		if (reel_grow(&file->series_bytes, file->series_bytes_n + 1,
+			      sizeof(*write), f->err))
+			return -1;
+		file->series_bytes[file->series_bytes_n++] = write[i];
+	}
+	return 0;
 }
 
 /* The tensors of the first file, so that torch.save() makes its @n writes. */

@@ -133,16 +133,22 @@ static bool stored_name(const struct checkpoint_file *f, const char *path,
 static int write_plain(struct checkpoints *c, const struct checkpoint_file *f,
 		       const char *path, struct reel_error *err)
 {
-	const struct quantiles *q = &f->as->write_bytes;
+	const struct workload_checkpoint_file *as = f->as;
+	const struct quantiles *q = &as->write_bytes;
 	int64_t bytes = f->bytes;
+	uint32_t writes = 0;
 	int fd = io_create(&c->io, path, err), rc = 0;
 
 	if (fd < 0)
 		return -1;
 	while (bytes && !rc) {
-		int64_t n = q->n ? quantiles_at(q, random_share(&c->random))
-				 : bytes;
+		int64_t n =
+			as->series_bytes_n
+				? as->series_bytes[writes % as->series_bytes_n]
+			: q->n ? quantiles_at(q, random_share(&c->random))
+			       : bytes;
 
+		writes++;
 		n = n < bytes ? n : bytes;
 		rc = io_write_repeated(&c->io, fd, NULL, 0, c->source.piece,
 				       CHECKPOINT_PIECE, (uint64_t)n, err);

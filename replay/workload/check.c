@@ -200,11 +200,10 @@ static void check_checkpoint_file(const struct workload_checkpoint_file *file,
 			       "pickle_bytes, directory_bytes, release and "
 			       "stream are only of torch",
 			       i);
-	if (file->series_bytes_n &&
-	    (t->n || file->layout == WORKLOAD_PLAIN_FILE))
+	if (file->series_bytes_n && (t->n || w->n))
 		workload_fault(f,
-			       "checkpoint.files[%u].series_bytes: only of "
-			       "torch and tensorflow, without tensor_bytes",
+			       "checkpoint.files[%u].series_bytes: only "
+			       "without tensor_bytes and write_bytes",
 			       i);
 	if (t->n && t->value[0] < 1)
 		workload_fault(

@@ -112,7 +112,10 @@ void workload_scale(struct workload *w, double scale)
 		scale_quantiles(&f->tensor_bytes, scale * count);
 		for (uint32_t k = 0; k < f->series_bytes_n; k++)
 			f->series_bytes[k] =
-				scaled(f->series_bytes[k], scale * count);
+				scaled(f->series_bytes[k],
+				       f->layout == WORKLOAD_PLAIN_FILE
+					       ? scale
+					       : scale * count);
 	}
 	scale_transformer(&w->checkpoint.transformer, scale * count);
 	w->checkpoint.pause_ns = scaled(w->checkpoint.pause_ns, scale * count);

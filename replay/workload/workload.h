@@ -199,8 +199,8 @@ struct workload_checkpoint_file {
 	/* A tensor of the other layouts has so many, until @bytes are spent; empty: one
 	 * tensor. */
 	struct quantiles tensor_bytes;
-	/* Not empty: the sizes of the tensors in their order, again and again,
-	 * instead of drawn ones. */
+	/* Not empty: the sizes of the tensors, or of the writes of a plain file, in
+	 * their order, again and again, instead of drawn ones. */
 	int64_t *series_bytes;
 	uint32_t series_bytes_n;
 	/* With torch: the name within the zip file (empty: that of the file), and the
