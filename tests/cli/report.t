@@ -144,12 +144,16 @@ for epoch in range(3):
 	    with ioreel.span("epoch", epoch):
 	        time.sleep(0.3)
 	        new = early or workers(n)
-	        for pid, say in old if new else []:
+	        late = old if sys.argv[1] == "late" else []
+	        for pid, say in old if new and not late else []:
 	            os.write(say, b"x")
 	            os.waitpid(pid, 0)
 	        old = new or old
-	        for step in ioreel.steps(range(2)):
-	            pass
+	        for step in ioreel.steps(range(6 if sys.argv[1] == "late" else 2)):
+	            while step == 1 and late:
+	                pid, say = late.pop()
+	                os.write(say, b"x")
+	                os.waitpid(pid, 0)
 	for pid, say in old:
 	    os.write(say, b"x")
 	PY
@@ -159,6 +163,9 @@ for epoch in range(3):
 	check 'one pass restarted its workers' '
 		ioreel report --ranks grow.reel | grep -qE "^ +0 +6 .* 4 +[0-9.]+ %" &&
 		grep -q "EPOCH-START  2 epochs" out && grep -q "persistent_workers" out'
+	ioreel record -q -o late.reel -- "$python" pool.py late 2 2 2
+	check 'workers that end during the first steps of the next epoch do not count there' '
+		ioreel report late.reel >out && grep -q " 1 rank, 2 loader workers " out'
 	ioreel record -q -o early.reel -- "$python" pool.py early 2 2
 	check 'workers that start before the epoch span belong to its epoch' '
 		ioreel report early.reel >out && grep -q " 1 rank, 2 loader workers " out &&
