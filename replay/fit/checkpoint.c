@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checkpoints: their layout, files, sizes and times, by the writes to them. */
-#include <ctype.h>
+/* Checkpoints: their layout, sizes and times, by the writes to their files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,239 +9,22 @@
 #include "lib/store/view.h"
 
 #include "replay/fit/internal.h"
+#include "replay/fit/saves.h"
 #include "replay/pipeline/checkpoint_layout.h"
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
-#define NAME_MOST 256
 #define KEY_MOST 64
 #define FILES_MOST 32	      /* of a checkpoint; each has seven reasons */
 #define SERIES_MOST 65536     /* tensors */
 #define WRITES_MOST 4096      /* of a plain file, in their order */
 #define WRITE_MOST 0x7ffff000 /* bytes of a call: Linux cuts larger ones */
 
-/* Files of checkpoints that have one name without its numbers. */
-struct group {
-	char name[NAME_MOST];
-	char archive[WORKLOAD_NAME]; /* of the first file in torch's layout */
-	int64_t process_id, open_id; /* of that file, or of the first */
-	int64_t files, own;	     /* @own: those of that process */
-	int64_t writers;	     /* processes */
-	int64_t bytes, writes, own_writes;
-	int64_t torch, tensorflow; /* of @files */
-	int64_t *process;
-	uint32_t room;
-};
-
-struct saves {
-	struct group *group;
-	uint32_t groups, room;
-	int64_t files, syncs, renames;
-	int64_t saves; /* checkpoints */
-};
-
-static void free_saves(struct saves *s)
-{
-	for (uint32_t i = 0; i < s->groups; i++)
-		free(s->group[i].process);
-	free(s->group);
-}
-
-/* --- files ---------------------------------------------------------------- */
-
-/* @path without digits: one name for the files of all checkpoints and ranks. */
-static void name_without_numbers(const char *path, char out[NAME_MOST])
-{
-	size_t n = 0;
-
-	for (; *path && n < NAME_MOST - 1; path++)
-		if (!isdigit((unsigned char)*path))
-			out[n++] = *path;
-	out[n] = '\0';
-}
-
-static struct group *group_of(struct fit *f, struct saves *s, const char *path)
-{
-	char name[NAME_MOST];
-	struct group *g;
-
-	name_without_numbers(path, name);
-	for (uint32_t i = 0; i < s->groups; i++)
-		if (!strcmp(s->group[i].name, name))
-			return &s->group[i];
-	if (reel_array_reach(&s->group, &s->room, s->groups, sizeof(*s->group),
-			     f->err))
-		return NULL;
-	g = &s->group[s->groups++];
-	*g = (struct group){.process_id = -1};
-	memcpy(g->name, name, sizeof(name));
-	return g;
-}
-
-static int add_writer(struct fit *f, struct group *g, int64_t process)
-{
-	for (int64_t i = 0; i < g->writers; i++)
-		if (g->process[i] == process)
-			return 0;
-	if (reel_array_reach(&g->process, &g->room, (uint32_t)g->writers,
-			     sizeof(*g->process), f->err))
-		return -1;
-	g->process[g->writers++] = process;
-	return 0;
-}
-
-/* The name within a zip file of torch.save(): that of the file without its ending. */
-static void set_archive(struct group *g, const char *path)
-{
-	const char *name = strrchr(path, '/'), *dot;
-	size_t n;
-
-	name = name ? name + 1 : path;
-	dot = strrchr(name, '.');
-	n = dot ? (size_t)(dot - name) : strlen(name);
-	n = n < sizeof(g->archive) - 1 ? n : sizeof(g->archive) - 1;
-	for (size_t i = 0; i < n; i++) {
-		bool plain = isalnum((unsigned char)name[i]) ||
-			     name[i] == '-' || (i && name[i] == '.');
-
-		g->archive[i] = plain ? name[i] : '_';
-	}
-	g->archive[n] = '\0';
-}
-
-/* The index and the state beside the data are TensorFlow's own. */
-static bool is_beside_data(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	name = name ? name + 1 : path;
-	return strstr(name, ".index") || !strncmp(name, "checkpoint", 10);
-}
-
-static int add_file(struct fit *f, struct saves *s, struct reel_view *v,
-		    bool data)
-{
-	const char *path = reel_view_text(v, "path");
-	int64_t process = reel_view_exact(v, "process_id");
-	bool torch = !data && reel_view_int(v, "vector") > 0;
-	struct group *g = group_of(f, s, path);
-
-	if (!g || add_writer(f, g, process))
-		return -1;
-	if (g->process_id < 0 || (torch && !g->torch)) {
-		g->process_id = process;
-		g->open_id = reel_view_exact(v, "open_id");
-		set_archive(g, path);
-		g->own = 0;
-	}
-	s->files++;
-	g->files++;
-	g->own += g->process_id == process;
-	g->bytes += reel_view_int(v, "bytes");
-	g->writes += reel_view_int(v, "writes");
-	g->torch += torch;
-	g->tensorflow += data;
-	return 0;
-}
-
-static int count_files(struct fit *f, struct saves *s, bool tensorflow)
-{
-	struct reel_view v;
-	int rc = 0;
-
-	if (!reel_view_open(
-		    &v, f->st,
-		    "SELECT path, process_id, open_id, sum(bytes) AS bytes, "
-		    "count(*) AS writes, max(call = 'writev') AS vector FROM "
-		    "v_event WHERE class = 'checkpoint' AND call_group = "
-		    "'write' AND bytes > 0 GROUP BY process_id, open_id, path "
-		    "ORDER BY process_id, open_id",
-		    f->err))
-		while (!rc && reel_view_next(&v)) {
-			const char *path = reel_view_text(&v, "path");
-			bool data = strstr(path, ".data-0") != NULL;
-
-			if (!tensorflow || data || !is_beside_data(path))
-				rc = add_file(f, s, &v, data);
-		}
-	return reel_view_close(&v) || rc ? -1 : 0;
-}
-
-/* Checkpoints of the process that wrote most of the first group: its files that are
- * written between the same two steps are of one. */
-static int count_saves(struct fit *f, struct saves *s)
-{
-	struct reel_view v;
-	bool any = true;
-
-	if (!reel_view_open(
-		    &v, f->st,
-		    "SELECT min(start_ns) AS ns, 1 AS file FROM v_event WHERE "
-		    "class = 'checkpoint' AND call_group = 'write' AND bytes > "
-		    "0 AND process_id = ?1 GROUP BY open_id UNION ALL SELECT "
-		    "start_ns, 0 FROM v_step WHERE rank = (SELECT min(rank) "
-		    "FROM v_rank WHERE steps > 0) ORDER BY 1",
-		    f->err)) {
-		reel_view_bind(&v, s->group[0].process_id);
-		while (reel_view_next(&v)) {
-			bool file = reel_view_int(&v, "file");
-
-			s->saves += file && any;
-			any = !file;
-		}
-	}
-	if (!f->steps)
-		s->saves = s->group[0].own;
-	if (s->saves < 1)
-		s->saves = 1;
-	return reel_view_close(&v);
-}
-
-static int count_calls(struct fit *f, struct saves *s)
-{
-	return fit_ask(f,
-		       "SELECT count(*) FROM v_event WHERE class = "
-		       "'checkpoint' AND call IN ('fsync', 'fdatasync')",
-		       0, &s->syncs) ||
-	       fit_ask(f,
-		       "SELECT count(*) FROM v_event WHERE class = "
-		       "'checkpoint' AND call LIKE 'rename%'",
-		       0, &s->renames);
-}
-
-/* Files with names of their own in each checkpoint: such groups are one. */
-static void join_rare_groups(struct saves *s)
-{
-	struct group *rare = NULL;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < s->groups; i++) {
-		struct group *g = &s->group[i];
-
-		if (2 * g->own > s->saves || !rare) {
-			if (2 * g->own <= s->saves)
-				rare = &s->group[n];
-			if (n != i)
-				s->group[n] = *g;
-			n++;
-			continue;
-		}
-		rare->files += g->files;
-		rare->own += g->own;
-		rare->bytes += g->bytes;
-		rare->writes += g->writes;
-		rare->torch += g->torch;
-		rare->tensorflow += g->tensorflow;
-		free(g->process);
-	}
-	s->groups = n;
-}
-
 /* --- keys ----------------------------------------------------------------- */
 
 /* The sizes of the writes of a file. */
-static int read_writes(struct fit *f, const struct group *g, int64_t **write,
-		       uint32_t *n)
+static int read_writes(struct fit *f, const struct fit_group *g,
+		       int64_t **write, uint32_t *n)
 {
 	struct reel_view v;
 	int64_t last = 0;
@@ -293,7 +75,7 @@ static int release_of(const char *v)
 }
 
 /* That of the process, by the note of its hooks. */
-static int read_release(struct fit *f, const struct group *g, int *release,
+static int read_release(struct fit *f, const struct fit_group *g, int *release,
 			bool *noted)
 {
 	struct reel_view v;
@@ -338,13 +120,17 @@ static int fit_form(struct fit *f, const struct torch_form *form,
 				    "to libstdc++ 12");
 }
 
-/* The writes of the first file in their order; of many, or equal ones, the sizes. */
-static int fit_writes(struct fit *f, struct workload_checkpoint_file *file,
-		      int64_t *write, uint32_t n)
+/* The writes of the first file in their order; of many, or equal ones, the sizes. Files
+ * of one write each need none. */
+static int fit_writes(struct fit *f, const struct fit_group *g,
+		      struct workload_checkpoint_file *file, int64_t *write,
+		      uint32_t n)
 {
 	uint32_t same = 1;
 
 	file->layout = WORKLOAD_PLAIN_FILE;
+	if (g->writes == g->files)
+		return 0;
 	while (same < n && write[same] == write[0])
 		same++;
 	if (same == n || n > WRITES_MOST)
@@ -385,7 +171,7 @@ static int fit_tensors(struct fit *f, uint32_t n, const struct torch_form *form,
 }
 
 /* A file by writev: the archive of torch.save(), or what makes its writes. */
-static int fit_archive(struct fit *f, const struct group *g, uint32_t i,
+static int fit_archive(struct fit *f, const struct fit_group *g, uint32_t i,
 		       struct workload_checkpoint_file *file)
 {
 	struct torch_form form = {.archive = g->archive};
@@ -406,7 +192,7 @@ static int fit_archive(struct fit *f, const struct group *g, uint32_t i,
 		rc = -1;
 	} else if (n && (!tensors || tensors > SERIES_MOST)) {
 		free(tensor);
-		rc = fit_writes(f, file, write, n) ||
+		rc = fit_writes(f, g, file, write, n) ||
 		     fit_reason(f, key, 0.5,
 				"torch.save() does not make the %u writes of "
 				"the first file; writes of their sizes stand "
@@ -426,7 +212,7 @@ static int fit_archive(struct fit *f, const struct group *g, uint32_t i,
 	return rc ? -1 : 0;
 }
 
-static int fit_layout(struct fit *f, const struct group *g, uint32_t i,
+static int fit_layout(struct fit *f, const struct fit_group *g, uint32_t i,
 		      struct workload_checkpoint_file *file)
 {
 	int64_t *write = NULL;
@@ -445,7 +231,7 @@ static int fit_layout(struct fit *f, const struct group *g, uint32_t i,
 				  (long long)g->tensorflow,
 				  (long long)g->files);
 	}
-	if (read_writes(f, g, &write, &n) || fit_writes(f, file, write, n)) {
+	if (read_writes(f, g, &write, &n) || fit_writes(f, g, file, write, n)) {
 		free(write);
 		return -1;
 	}
@@ -471,7 +257,7 @@ static bool is_shard_name(const char *path)
 }
 
 /* One rank, or each: with a file of its own, or with a part of one. */
-static int fit_owner(struct fit *f, const struct group *g, uint32_t i,
+static int fit_owner(struct fit *f, const struct fit_group *g, uint32_t i,
 		     struct workload_checkpoint_file *file)
 {
 	bool all = f->ranks > 1 && g->writers >= f->ranks;
@@ -495,7 +281,7 @@ static int fit_owner(struct fit *f, const struct group *g, uint32_t i,
 				: "");
 }
 
-static int fit_calls(struct fit *f, const struct saves *s, uint32_t i,
+static int fit_calls(struct fit *f, const struct fit_saves *s, uint32_t i,
 		     struct workload_checkpoint_file *file)
 {
 	bool tensorflow = file->layout == WORKLOAD_TENSORFLOW;
@@ -514,10 +300,10 @@ static int fit_calls(struct fit *f, const struct saves *s, uint32_t i,
 			  (long long)s->files);
 }
 
-static int fit_file(struct fit *f, const struct saves *s, uint32_t i)
+static int fit_file(struct fit *f, const struct fit_saves *s, uint32_t i)
 {
 	struct workload_checkpoint *c = &f->w->checkpoint;
-	const struct group *g = &s->group[i];
+	const struct fit_group *g = &s->group[i];
 	struct workload_checkpoint_file *file;
 	char key[KEY_MOST];
 
@@ -554,11 +340,8 @@ static int fit_interval(struct fit *f, int64_t saves)
 			  (long long)f->steps);
 }
 
-static int fit_groups(struct fit *f, struct saves *s)
+static int fit_groups(struct fit *f, struct fit_saves *s)
 {
-	if (count_saves(f, s))
-		return -1;
-	join_rare_groups(s);
 	for (uint32_t i = 0; i < s->groups && i < FILES_MOST; i++)
 		if (fit_file(f, s, i))
 			return -1;
@@ -587,17 +370,10 @@ static int fit_no_saves(struct fit *f)
 
 int fit_checkpoints(struct fit *f)
 {
-	struct saves s = {0};
-	int64_t data;
-	int rc = fit_ask(f,
-			 "SELECT count(*) FROM v_event WHERE class = "
-			 "'checkpoint' AND call_group = 'write' AND path LIKE "
-			 "'%.data-0%'",
-			 0, &data) ||
-		 count_files(f, &s, data > 0) || count_calls(f, &s);
+	struct fit_saves s = {0};
+	int rc = fit_find_saves(f, &s) ||
+		 (s.files ? fit_groups(f, &s) : fit_no_saves(f));
 
-	if (!rc)
-		rc = s.files ? fit_groups(f, &s) : fit_no_saves(f);
-	free_saves(&s);
+	fit_saves_fini(&s);
 	return rc ? -1 : 0;
 }

@@ -323,6 +323,33 @@ check 'fit: writes that torch.save() does not make' '"$IOREEL" fit -q unlike.ree
 is 'fit: they are writes of a plain file' "$(field unlike.json '[(f["layout"], f["bytes"], f["series_bytes"]) for f in d["checkpoint"]["files"]]')" \
 	"[('plain', 16004007, [1104, 8000624, 8000128, 2151])]"
 
+# Files with hashes for names, which a thread writes while steps go on.
+cat >hashed.py <<'PY'
+import hashlib, ioreel, os, threading, time
+def save(n):
+    with ioreel.span("checkpoint", n):
+        for k, size in enumerate((200, 3000, 1000000, 190)):
+            name = hashlib.sha256(b"%d %d" % (n, k)).hexdigest()[:32]
+            with open("hashed/" + name, "wb") as f:
+                f.write(bytes(size))
+            time.sleep(0.05)
+epoch = ioreel.span("epoch", 0)
+epoch.__enter__()
+for step in ioreel.steps(range(40)):
+    os.read(os.open("sample", os.O_RDONLY), 1000)
+    time.sleep(0.02)
+    if step in (5, 25):
+        thread = threading.Thread(target=save, args=(step,))
+        thread.start()
+epoch.__exit__(None, None, None)
+thread.join()
+PY
+mkdir hashed
+"$IOREEL" record -q -o hashed.reel -- env PYTHONPATH="$TOP/preload/python" python3 hashed.py
+check 'fit: a checkpoint in the background' '"$IOREEL" fit -q hashed.reel -o hashed.json'
+is 'fit: its files, by their sizes' "$(field hashed.json '(d["checkpoint"]["every_steps"], [(f["bytes"], f["count"]) for f in d["checkpoint"]["files"]])')" \
+	'(20, [(195, 2), (3000, 1), (1000000, 1)])'
+
 # Archives of all releases of torch: their records, and fit finds the release.
 mkdir releases && cd releases || exit 1
 for release in 2.7 2.1 1.6; do
