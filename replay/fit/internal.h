@@ -49,6 +49,7 @@ struct fit {
 	bool marks_batches; /* workers do, by spans; those of imports may not */
 	struct fit_evaluations evaluation;
 	int64_t ranks, steps, epochs; /* steps of a rank */
+	bool repeats; /* a marked epoch has several passes over the files */
 	int64_t steps_of_epoch;
 	bool inference; /* the job has no step: its epochs are evaluations, and its
 			 * steps are their batches */

@@ -14,6 +14,8 @@
 #include "replay/workload/workload.h"
 
 #define SERIES_MOST 4096 /* steps whose order is kept */
+#define FILES_LEAST 8
+#define REPEATS_LEAST 6 /* by chance: so that their absence shows passes */
 
 int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out)
 {
@@ -67,6 +69,93 @@ static int find_inference(struct fit *f, int64_t *steps)
 	return 0;
 }
 
+static int by_process(const void *a, const void *b)
+{
+	const struct fit_visit *x = *(const struct fit_visit *const *)a;
+	const struct fit_visit *y = *(const struct fit_visit *const *)b;
+
+	if (x->process_id != y->process_id)
+		return x->process_id < y->process_id ? -1 : 1;
+	return (x > y) - (x < y); /* they are in the order of their starts */
+}
+
+/* Visits of a process that are not the first one of their file in their part: it has
+ * @passes parts. @part of the parts before: changed; @seen: of each file, its last
+ * part. @expected: what visits in any order have, added to. */
+static uint32_t repeats_of(const struct fit *f, const struct fit_visit **visit,
+			   uint32_t n, double passes, uint32_t *seen,
+			   uint32_t *part, double *expected)
+{
+	double size = n / passes;
+	double files = f->files, all = f->visits;
+	uint32_t repeats = 0, first = ++*part;
+
+	*expected += n - passes * files * (1 - pow(1 - size / all, passes));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t file = visit[i]->file;
+
+		*part = first + (uint32_t)(i / size);
+		repeats += seen[file] == *part;
+		seen[file] = *part;
+	}
+	return repeats;
+}
+
+/* Does each process read no file again before it has read its part of all of them? */
+static int are_passes(const struct fit *f, double passes, bool *out)
+{
+	const struct fit_visit **visit =
+		reel_alloc(f->visits, sizeof(*visit), f->err);
+	uint32_t *seen = reel_alloc(f->files, sizeof(*seen), f->err);
+	uint32_t repeats = 0, part = 0, end;
+	double expected = 0;
+
+	if (!visit || !seen) {
+		free(visit);
+		free(seen);
+		return -1;
+	}
+	memset(seen, 0, f->files * sizeof(*seen));
+	for (uint32_t i = 0; i < f->visits; i++)
+		visit[i] = &f->visit[i];
+	qsort(visit, f->visits, sizeof(*visit), by_process);
+	for (uint32_t i = 0; i < f->visits; i = end) {
+		for (end = i + 1; end < f->visits; end++)
+			if (visit[end]->process_id != visit[i]->process_id)
+				break;
+		repeats += repeats_of(f, visit + i, end - i, passes, seen,
+				      &part, &expected);
+	}
+	*out = expected >= REPEATS_LEAST && repeats < 0.3 * expected;
+	free(visit);
+	free(seen);
+	return 0;
+}
+
+/* One marked epoch may be several, with a sampler or pipeline that repeats: visits
+ * read whole files, each of them before one again. Of several ranks each may read
+ * all files in an epoch. */
+static int find_passes(struct fit *f)
+{
+	double passes = f->files ? (double)f->visits / f->files : 0;
+	double read = 0, size = 0;
+
+	if (!f->epochs || f->ranks > 1 || f->files < FILES_LEAST ||
+	    passes < 1.75 * (double)f->epochs)
+		return 0;
+	for (uint32_t i = 0; i < f->visits; i++) {
+		read += (double)f->visit[i].bytes;
+		size += (double)f->file[f->visit[i].file].size;
+	}
+	if (read < 0.75 * size)
+		return 0;
+	if (are_passes(f, passes, &f->repeats))
+		return -1;
+	if (f->repeats)
+		f->epochs = (int64_t)ceil(passes - 0.25);
+	return 0;
+}
+
 int fit_steps(struct fit *f)
 {
 	struct workload *w = f->w;
@@ -86,6 +175,8 @@ int fit_steps(struct fit *f)
 	    (!steps && find_inference(f, &steps)))
 		return -1;
 	f->steps = steps;
+	if (find_passes(f))
+		return -1;
 	if (!f->epochs && f->visits)
 		f->epochs = f->visits / f->files;
 	if (f->epochs < 1)
@@ -99,9 +190,12 @@ int fit_steps(struct fit *f)
 				  "that each file was read") ||
 		       fit_reason(f, "ranks", f->ranks ? 0.9 : 0,
 				  "processes of the job");
-	return fit_reason(f, "epochs", 0.95,
-			  f->inference ? "evaluations that the framework marked"
-				       : "epochs that the framework marked") ||
+	return fit_reason(
+		       f, "epochs", f->repeats ? 0.8 : 0.95,
+		       f->repeats ? "each of the files is read so often, one "
+				    "after another, in fewer marked epochs"
+		       : f->inference ? "evaluations that the framework marked"
+				      : "epochs that the framework marked") ||
 	       fit_reason(f, "ranks", 0.95, "processes that step");
 }
 

@@ -35,6 +35,8 @@ static int set_start(struct fit *f, const char *sql, double confidence,
 	}
 	free(value);
 	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
+	f->w->pipeline.start_once =
+		f->w->pipeline.start_ns && f->repeats && n == 1;
 	return rc ? -1
 		  : fit_reason(f, "pipeline.start_ns", n ? confidence : 0,
 			       "median of %u epochs, %s", n, what);

@@ -259,11 +259,13 @@ static void put(struct worker *w, const struct reader_batch *b)
 
 static bool run_epoch(struct worker *w)
 {
+	const struct workload_pipeline *p = &w->plan->w->pipeline;
 	struct shared *s = w->shared;
 	struct reader_batch b = {.end = false};
 
 	begin_epoch(w, atomic_load(&s->epoch));
-	work_spend(w->plan->w->pipeline.start_ns, WORKLOAD_SLEEP);
+	if (!w->put || !p->start_once)
+		work_spend(p->start_ns, WORKLOAD_SLEEP);
 	while (!b.end) {
 		struct reel_error err = {0};
 

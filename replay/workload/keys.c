@@ -144,6 +144,7 @@ static const struct workload_key pipeline[] = {
 	INTEGER(workload_pipeline, batch, 1, 1e6, 1),
 	BOOL(workload_pipeline, drop_last, 0),
 	INTEGER(workload_pipeline, start_ns, 0, MOST_NS, 0),
+	BOOL(workload_pipeline, start_once, 0),
 	QUANTILES(workload_pipeline, take_ns, MOST_NS),
 	END,
 };

@@ -129,6 +129,7 @@ struct workload_pipeline {
 	int64_t batch; /* samples of a rank */
 	bool drop_last;
 	int64_t start_ns; /* until readers begin, in each epoch */
+	bool start_once;  /* in the first one alone */
 	/* The stepping thread needs it to take a batch that is ready. */
 	struct quantiles take_ns;
 };

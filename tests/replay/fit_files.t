@@ -76,4 +76,24 @@ for step in ioreel.steps(range(8)):
     pass
 PY
 is 'files that are all read before the loop' "$(files cached)" '8 30000'
+
+# One marked epoch: each file three times, one time after another or in any order.
+for order in passes mixed; do
+	job $order <<PY
+import ioreel, random
+random.seed(5)
+def order(passes):
+    return random.sample([i for i in range(8) for _ in range(passes)], 8 * passes)
+def read(i):
+    with open("d/%d.raw" % i, "rb") as f:
+        f.read()
+with ioreel.span("epoch", 0):
+    for step in ioreel.steps(sum((order(1) for _ in range(3)), []) if "$order" == "passes" else order(3)):
+        read(step)
+PY
+done
+# epochs NAME: epochs, and samples of a file.
+epochs() { python3 -c "import json; d = json.load(open('$1.json')); print(d['epochs'], d['dataset']['samples_per_file'])"; }
+is 'three passes over the files are three epochs' "$(epochs passes)" '3 1'
+is 'files that are read again in any order hold several samples' "$(epochs mixed)" '1 3'
 finish
