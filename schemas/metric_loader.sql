@@ -2,7 +2,8 @@
 -- v_worker_batch: the batches that loader workers made, with their number in
 -- the pass. A pass is the last epoch or eval span of the rank that began before
 -- the batch. Its loader hands batch k to worker k modulo their number, in the
--- order of their starts, as PyTorch does: the number follows from that. early:
+-- order of their starts, as PyTorch does: the number follows from that. The pool of
+-- a PyDataset of Keras begins batches in the order of their numbers. early:
 -- 1, it was ready before a batch of a lower number, so that the loader had to
 -- keep it back.
 -- unit: ns; 0 or 1    empty: no row without workers or with sums of spans
@@ -43,8 +44,12 @@ turn AS (
 			ORDER BY worker) - 1 AS place
 	FROM made WHERE worker IS NOT NULL AND pass IS NOT NULL),
 numbered AS (
-	SELECT *, turn * (max(place) OVER (PARTITION BY process_id, pass) + 1)
-		+ place AS number
+	SELECT *, iif(EXISTS (SELECT 1 FROM note
+			WHERE key = 'loader' AND value GLOB 'PyDataset*'),
+		row_number() OVER (PARTITION BY process_id, pass
+			ORDER BY start_ns) - 1,
+		turn * (max(place) OVER (PARTITION BY process_id, pass) + 1)
+			+ place) AS number
 	FROM turn)
 SELECT process_id, pass, worker, number, start_ns, end_ns,
 	coalesce(max(end_ns) OVER (PARTITION BY process_id, pass ORDER BY number
@@ -53,7 +58,8 @@ FROM numbered;
 
 -- v_queue_depth: the depth of a rank's queue of batches over time: batches that
 -- its workers have made and it has not fetched yet, from each change on. A pass
--- begins with an empty queue.
+-- begins with an empty queue. Fetches that construct an iterator have no number,
+-- where others have one.
 -- unit: ns, batches    empty: no row without workers
 -- source: ioreel-store(5), "Loader"
 CREATE VIEW v_queue_depth (rank, process_id, pass, start_ns, dur_ns, depth) AS
@@ -62,11 +68,15 @@ pass AS MATERIALIZED (
 	SELECT DISTINCT s.process_id, s.span_id AS pass, s.start_ns
 	FROM v_span s WHERE s.name IN ('epoch', 'eval')
 		AND s.process_id IN (SELECT process_id FROM batch)),
+counting AS MATERIALIZED (
+	SELECT DISTINCT process_id FROM v_span
+	WHERE name = 'fetch' AND detail IS NOT NULL),
 moment (process_id, at_ns, pass, change) AS (
 	SELECT process_id, start_ns, pass, 0 FROM pass
 	UNION ALL
 	SELECT process_id, start_ns + dur_ns, NULL, -1 FROM v_span
-	WHERE name = 'fetch' AND detail IS NOT NULL AND closed
+	WHERE name = 'fetch' AND closed
+		AND (detail IS NOT NULL OR process_id NOT IN counting)
 		AND process_id IN (SELECT process_id FROM batch)),
 grouped AS (
 	SELECT *, count(pass) OVER (PARTITION BY process_id

@@ -127,7 +127,7 @@ const struct advice_loader *advice_loader_of(const struct report *r)
 	bool workers = k && k->workers > 0;
 	const struct advice_loader *keras = keras_loader_of(r);
 
-	if (keras && !workers)
+	if (keras && (!workers || strstr(r->keras_loader, "processes")))
 		return keras;
 	if (r->uses.grain && (workers || !r->uses.tensorflow))
 		return &grain;

@@ -73,6 +73,15 @@ static void append_hand_over(const struct report *r,
 	}
 }
 
+/* Workers that are idle at the start and in checkpoints can be too slow in the steps:
+ * mostly no batch is ready. */
+static bool cannot_keep_up(const struct report *r, const struct report_rank *k)
+{
+	return k->headroom != REPORT_NONE && k->headroom < 1 &&
+	       r->queue.empty_share != REPORT_NONE &&
+	       r->queue.empty_share >= advice_threshold.starved_share;
+}
+
 /* Does the model wait for the workers, and these for I/O? */
 static void append_workers(const struct report *r, const struct report_rank *k,
 			   struct advice *a)
@@ -91,7 +100,8 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 		advice_number(k->workers, "worker is", "workers are"),
 		reel_columns_percent(busy, k->worker_busy_share),
 		reel_columns_percent(io, k->worker_io_share));
-	if (k->worker_busy_share < advice_threshold.idle_share) {
+	if (k->worker_busy_share < advice_threshold.idle_share &&
+	    !cannot_keep_up(r, k)) {
 		append_hand_over(r, k, a);
 		return;
 	}

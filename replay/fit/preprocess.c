@@ -59,6 +59,49 @@ static int of_workers(struct fit *f)
 			      "no worker marks its batches");
 }
 
+/* --- no readers ------------------------------------------------------------ */
+
+/* Time that the stepping thread spends in fetches that read, without its calls. */
+static int of_fetches(struct fit *f)
+{
+	int64_t *value;
+	uint32_t n;
+	int rc = fit_column(
+		f,
+		"WITH eval AS MATERIALIZED (SELECT start_ns, start_ns + dur_ns "
+		"AS end_ns FROM v_span WHERE name = 'eval' AND EXISTS "
+		"(SELECT 1 FROM step) AND process_id = " FIT_STEPPER "), "
+		"fetch AS MATERIALIZED (SELECT * FROM v_span s WHERE name = "
+		"'fetch' AND closed AND process_id = " FIT_STEPPER " AND NOT "
+		"EXISTS (SELECT 1 FROM eval e WHERE s.start_ns >= e.start_ns "
+		"AND s.start_ns < e.end_ns) ORDER BY start_ns LIMIT 500), "
+		"call AS (SELECT s.span_id, s.dur_ns AS fetch_ns, e.dur_ns, "
+		"e.class = 'data' AND e.call_group = 'read' AND e.bytes > 0 "
+		"AS reads FROM fetch s JOIN v_event e ON e.process_id = "
+		"s.process_id AND e.thread_id = s.thread_id AND e.start_ns >= "
+		"s.start_ns AND e.start_ns < s.start_ns + s.dur_ns) "
+		"SELECT max(fetch_ns) - sum(dur_ns) AS ns FROM call "
+		"GROUP BY span_id HAVING max(reads)",
+		&value, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		value[i] = value[i] > 0 ? value[i] / f->w->pipeline.batch : 0;
+	if (!rc && n) {
+		f->w->preprocess.on = fit_work(f, value, n);
+		rc = quantiles_of(&f->w->preprocess.sample_ns, value, n,
+				  FIT_QUANTILES, f->err);
+	}
+	free(value);
+	if (rc)
+		return -1;
+	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
+			      "time of %u fetches that read, without their "
+			      "calls%s",
+			      n, fit_busy_words(f))
+		 : fit_reason(f, "preprocess.sample_ns", 0,
+			      "no read is in a fetch of the thread that steps");
+}
+
 /* --- workers that mark nothing --------------------------------------------- */
 
 static int by_process(const void *a, const void *b)
@@ -258,6 +301,8 @@ int fit_preprocess(struct fit *f)
 
 	if (p->readers && p->unit == WORKLOAD_THREAD)
 		return of_threads(f);
+	if (!p->readers && !f->marks_batches)
+		return of_fetches(f);
 	return p->readers && !f->marks_batches ? of_unmarked_workers(f)
 					       : of_workers(f);
 }

@@ -35,6 +35,15 @@ class Model(JAXTrainer):
 class PyDatasetAdapter(object):
     def __init__(self, x, class_weight=None, shuffle=False):
         print("PyDataset", x.workers)
+        if x.use_multiprocessing:
+            from multiprocessing import Pool
+            with Pool(1, init_pool_generator, (2,)) as pool:
+                print(pool.apply(get_index, (3,)))
+def init_pool_generator(times):
+    global _times
+    _times = times
+def get_index(i):
+    return i * _times
 """,
     "keras/src/trainers/data_adapters/generator_data_adapter.py": """
 class GeneratorDataAdapter(object):

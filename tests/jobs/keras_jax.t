@@ -57,6 +57,8 @@ loaders() {
 is 'a PyDataset' "$(loaders none none)" PyDataset
 is 'a PyDataset with threads' "$(loaders threads)" 'PyDataset of threads'
 is 'a PyDataset with processes' "$(loaders processes)" 'PyDataset of processes'
+is 'its worker and the batch that it makes' "$(sql loaders.reel "SELECT count(*) FROM v_span s
+	JOIN process p USING (process_id) WHERE s.name = 'preprocess' AND p.role = 'worker'")" 1
 is 'a generator' "$(loaders generator)" generator
 is 'several loaders' "$(loaders threads generator)" -
 is 'a fetch that fails counts as a fetch' "$(sql fails.reel "SELECT count(*),

@@ -48,4 +48,30 @@ print(p['unit'], 'none' if not p.get('start_ns') else p['start_ns'] >= 5000000)"
 }
 is 'threads that begin late: the benchmark waits as long' "$(start late)" 'thread True'
 is 'threads that began before the first step: no wait' "$(start early)" 'thread none'
+
+# The thread that steps makes its batches: 8 ms each, of two samples.
+cat >made.py <<'PY'
+import os, time, ioreel
+def batches():
+    names = sorted(os.listdir("d"))
+    for i in range(0, 10, 2):
+        for name in names[i:i + 2]:
+            with open("d/" + name, "rb") as f:
+                f.read()
+            end = time.monotonic() + 0.004
+            while time.monotonic() < end:
+                pass
+        yield i
+for epoch in range(3):
+    with ioreel.span("epoch", epoch):
+        for batch in ioreel.steps(batches()):
+            pass
+PY
+PYTHONPATH=$IOREEL_HOOKS "$IOREEL" record -q -o made.reel -- python3 made.py
+"$IOREEL" fit -q made.reel -o made.json
+is 'work between the reads of a thread that steps' "$(python3 -c "import json
+d = json.load(open('made.json'))
+q = d['preprocess']['sample_ns']
+q = q['quantiles'] if isinstance(q, dict) else [q]
+print(d['pipeline']['readers'], d['pipeline']['batch'], 1000000 < sorted(q)[len(q) // 2] < 40000000)")" '0 2 True'
 finish

@@ -568,6 +568,15 @@ static void queue(void)
 		   !strstr(r.advice[0].try_this, "prefetch_factor"),
 	   "more batches are no remedy where they are ready: %s",
 	   r.advice[0].try_this);
+	r.queue.empty_share = 0.5;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "cannot keep up") &&
+		   strstr(r.advice[0].try_this, "more workers"),
+	   "workers that are too slow in the steps: %s", r.advice[0].text);
+	k.headroom = 1.1;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "wait to be handed over"),
+	   "workers that could feed a faster model: %s", r.advice[0].text);
 }
 
 /* Evaluations of a training, and loops of a job that has nothing else. */

@@ -157,6 +157,9 @@ static void loader(void)
 		       "supply_batches_per_s / demand_batches_per_s) < 1e-9 "
 		       "FROM v_headroom") == 1,
 	   "the headroom is supply over demand");
+	job_sql(&j, "UPDATE span SET detail = NULL WHERE name = 'fetch'");
+	ok(fabs(job_ask(&j, "SELECT empty_share FROM v_loader") - 0.2) < 1e-12,
+	   "fetches without numbers take batches, too");
 	job_sql(&j, "UPDATE step SET steps = 2");
 	is(job_ask(&j, "SELECT count(*) FROM v_loader"), 0,
 	   "sums of spans say nothing about order");

@@ -5,7 +5,8 @@ epoch, step          CallbackList, which every training loop of Keras calls
 fetch                on JAX: the iterator from which the loops get batches; on
                      TensorFlow: preload/anchors/tensorflow.c
 eval                 Model.evaluate, Model.predict, adapt() of layers
-note "loader"        what prepares the batches of a PyDataset, or a generator
+note "loader"        what prepares the batches of a PyDataset, or a generator;
+                     worker processes of a PyDataset mark their batches
 checkpoint, restore  Model.save, save_weights, load_model, load_weights
 
 The numbers of epochs and steps of a model continue through all calls of fit().
@@ -16,6 +17,7 @@ have fetches only. The callbacks of the model are not changed.
 """
 import functools
 import itertools
+import threading
 import weakref
 
 from ioreel import epochs, gate, profile, shim, wrap
@@ -133,7 +135,16 @@ def _dataset_used(adapter, x, *args, **kwargs):
 
 
 def _hook_dataset(adapters):
+    adapters.init_pool_generator, adapters.get_index  # wrap all, or none
+
+    def started(*args, **kwargs):
+        # a pool of threads calls it in each of them
+        if threading.current_thread() is threading.main_thread():
+            shim.note("role", "worker")
+            wrap.patch_span(adapters, "get_index", shim.PREPROCESS)
+
     wrap.patch(adapters.PyDatasetAdapter, "__init__", _dataset_used)
+    wrap.patch(adapters, "init_pool_generator", started)
 
 
 def _hook_generator(adapters):
