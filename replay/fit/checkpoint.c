@@ -285,19 +285,30 @@ static int fit_calls(struct fit *f, const struct fit_saves *s, uint32_t i,
 		     struct workload_checkpoint_file *file)
 {
 	bool tensorflow = file->layout == WORKLOAD_TENSORFLOW;
+	const struct fit_group *g = &s->group[i];
 	char key[KEY_MOST];
 
-	file->fsync = s->syncs >= s->files;
-	file->rename = s->renames >= s->files && !tensorflow;
-	return fit_reason(f, key_of(key, i, "fsync"),
-			  !s->syncs || file->fsync ? 0.95 : 0.5,
-			  "%lld syncs of %lld files", (long long)s->syncs,
-			  (long long)s->files) ||
-	       fit_reason(f, key_of(key, i, "rename"),
-			  !s->renames || file->rename || tensorflow ? 0.95
-								    : 0.5,
-			  "%lld renames of %lld files", (long long)s->renames,
-			  (long long)s->files);
+	/* Other descriptions may sync a file, and a folder be renamed. */
+	file->fsync = 2 * g->syncs > g->files || s->syncs >= s->files;
+	file->rename = !tensorflow &&
+		       (2 * g->renames > g->files || s->renames >= s->files);
+	return fit_reason(
+		       f, key_of(key, i, "fsync"),
+		       !s->syncs || file->fsync ? 0.95
+		       : g->syncs		? 0.5
+						: 0.8,
+		       "%lld of %lld files are synced, with %lld syncs in all",
+		       (long long)g->syncs, (long long)g->files,
+		       (long long)s->syncs) ||
+	       fit_reason(
+		       f, key_of(key, i, "rename"),
+		       !s->renames || file->rename || tensorflow ? 0.95
+		       : g->renames				 ? 0.5
+								 : 0.8,
+		       "%lld of %lld files are renamed, with %lld renames in "
+		       "all",
+		       (long long)g->renames, (long long)g->files,
+		       (long long)s->renames);
 }
 
 static int fit_file(struct fit *f, const struct fit_saves *s, uint32_t i)

@@ -138,6 +138,8 @@ static int add_file(struct fit *f, struct fit_saves *s, struct reel_view *v,
 	g->writes += reel_view_int(v, "writes");
 	g->torch += torch;
 	g->tensorflow += data;
+	g->renames += reel_view_int(v, "moved");
+	g->syncs += reel_view_int(v, "synced");
 	return 0;
 }
 
@@ -148,11 +150,24 @@ static int count_files(struct fit *f, struct fit_saves *s, bool tensorflow)
 
 	if (!reel_view_open(
 		    &v, f->st,
-		    "SELECT path, process_id, open_id, sum(bytes) AS bytes, "
-		    "count(*) AS writes, max(call = 'writev') AS vector FROM "
-		    "v_event WHERE class = 'checkpoint' AND call_group = "
-		    "'write' AND bytes > 0 GROUP BY process_id, open_id, path "
-		    "ORDER BY process_id, open_id",
+		    "WITH moved AS MATERIALIZED (SELECT process_id, path, "
+		    "max(path2) AS path2 FROM v_event WHERE class = "
+		    "'checkpoint' AND call LIKE 'rename%' AND result >= 0 "
+		    "GROUP BY process_id, path), "
+		    "synced AS MATERIALIZED (SELECT DISTINCT process_id, "
+		    "open_id FROM v_event WHERE class = 'checkpoint' AND call "
+		    "IN ('fsync', 'fdatasync')), "
+		    "file AS (SELECT path, process_id, open_id, sum(bytes) AS "
+		    "bytes, count(*) AS writes, max(call = 'writev') AS vector "
+		    "FROM v_event WHERE class = 'checkpoint' AND call_group = "
+		    "'write' AND bytes > 0 GROUP BY process_id, open_id, path) "
+		    "SELECT coalesce(m.path2, f.path) AS path, f.process_id, "
+		    "f.open_id, f.bytes, f.writes, f.vector, m.path IS NOT "
+		    "NULL AS moved, s.process_id IS NOT NULL AS synced "
+		    "FROM file f LEFT JOIN moved m ON m.process_id = "
+		    "f.process_id AND m.path = f.path LEFT JOIN synced s ON "
+		    "s.process_id = f.process_id AND s.open_id = f.open_id "
+		    "ORDER BY f.process_id, f.open_id",
 		    f->err))
 		while (!rc && reel_view_next(&v)) {
 			const char *path = reel_view_text(&v, "path");
@@ -214,11 +229,6 @@ static int count_calls(struct fit *f, struct fit_saves *s)
 		       0, &s->renames);
 }
 
-static bool is_rare(const struct fit_saves *s, const struct fit_group *g)
-{
-	return 2 * g->own <= s->saves;
-}
-
 static void join(struct fit_group *to, struct fit_group *g)
 {
 	to->files += g->files;
@@ -227,6 +237,8 @@ static void join(struct fit_group *to, struct fit_group *g)
 	to->writes += g->writes;
 	to->torch += g->torch;
 	to->tensorflow += g->tensorflow;
+	to->renames += g->renames;
+	to->syncs += g->syncs;
 	free(g->process);
 }
 
@@ -236,15 +248,18 @@ static void join_rare_groups(struct fit_saves *s, bool similar)
 {
 	uint32_t n = 0;
 
+	for (uint32_t i = 0; i < s->groups; i++)
+		s->group[i].rare = 2 * s->group[i].own <= s->saves;
 	for (uint32_t i = 0; i < s->groups; i++) {
 		struct fit_group *g = &s->group[i], *to = s->group;
+		struct fit_group *end = s->group + n;
 
-		while (is_rare(s, g) && to < s->group + n &&
-		       !(is_rare(s, to) &&
+		while (to < end &&
+		       !(g->rare && to->rare &&
 			 (!similar || are_similar(to->bytes / to->files,
 						  g->bytes / g->files))))
 			to++;
-		if (is_rare(s, g) && to < s->group + n)
+		if (to < end)
 			join(to, g);
 		else if (n++ < i)
 			s->group[n - 1] = *g;

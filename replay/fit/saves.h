@@ -23,6 +23,8 @@ struct fit_group {
 	int64_t writers;	     /* processes */
 	int64_t bytes, writes;
 	int64_t torch, tensorflow; /* of @files */
+	int64_t renames, syncs;	   /* likewise */
+	bool rare;		   /* less than one in each second checkpoint */
 	int64_t *process;
 	uint32_t room;
 };

@@ -350,6 +350,28 @@ check 'fit: a checkpoint in the background' '"$IOREEL" fit -q hashed.reel -o has
 is 'fit: its files, by their sizes' "$(field hashed.json '(d["checkpoint"]["every_steps"], [(f["bytes"], f["count"]) for f in d["checkpoint"]["files"]])')" \
 	'(20, [(195, 2), (3000, 1), (1000000, 1)])'
 
+# Files with random names until they are renamed, and one that is not.
+cat >renamed.py <<'PY'
+import ioreel, os, tempfile
+with ioreel.span("epoch", 0):
+    for step in ioreel.steps(range(30)):
+        os.read(os.open("sample", os.O_RDONLY), 1000)
+        if step % 10 == 5:
+            with ioreel.span("checkpoint", step):
+                fd, name = tempfile.mkstemp(prefix=".tmp", dir="renamed")
+                os.write(fd, bytes(500000))
+                os.fsync(fd)
+                os.close(fd)
+                os.rename(name, "renamed/model")
+                with open("renamed/state", "wb") as f:
+                    f.write(bytes(100))
+PY
+mkdir renamed
+"$IOREEL" record -q -o renamed.reel -- env PYTHONPATH="$TOP/preload/python" python3 renamed.py
+check 'fit: files that are renamed' '"$IOREEL" fit -q renamed.reel -o renamed.json'
+is 'fit: each of them is one, and alone synced and renamed' "$(field renamed.json '[(f["bytes"], f["count"], f["fsync"], f["rename"]) for f in d["checkpoint"]["files"]]')" \
+	'[(500000, 1, True, True), (100, 1, False, False)]'
+
 # Archives of all releases of torch: their records, and fit finds the release.
 mkdir releases && cd releases || exit 1
 for release in 2.7 2.1 1.6; do
