@@ -156,6 +156,27 @@ static int find_passes(struct fit *f)
 	return 0;
 }
 
+/* Visits of a large part of a file; else the bytes: opens that look at the start, or
+ * at a sample, of a file are no epochs. */
+static int64_t unmarked_epochs(const struct fit *f)
+{
+	double read = 0, size = 0, passes;
+	uint32_t large = 0;
+
+	for (uint32_t i = 0; i < f->files; i++)
+		size += (double)f->file[i].size;
+	for (uint32_t i = 0; i < f->visits; i++) {
+		const struct fit_visit *v = &f->visit[i];
+
+		read += (double)v->bytes;
+		large += v->bytes >= f->file[v->file].size / 4;
+	}
+	passes = large >= f->files ? (double)large / f->files
+		 : size > 0	   ? read / size + 0.5
+				   : 1;
+	return passes >= 1 ? (int64_t)passes : 1;
+}
+
 int fit_steps(struct fit *f)
 {
 	struct workload *w = f->w;
@@ -177,10 +198,8 @@ int fit_steps(struct fit *f)
 	f->steps = steps;
 	if (find_passes(f))
 		return -1;
-	if (!f->epochs && f->visits)
-		f->epochs = f->visits / f->files;
-	if (f->epochs < 1)
-		f->epochs = 1;
+	if (!f->epochs)
+		f->epochs = unmarked_epochs(f);
 	f->steps_of_epoch = steps ? (steps + f->epochs - 1) / f->epochs : 0;
 	w->ranks = f->ranks;
 	w->epochs = f->epochs;

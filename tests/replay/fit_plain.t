@@ -267,4 +267,16 @@ check 'the time between its batches is the computation' 'python3 -c "
 import json
 ns = sorted(json.load(open(\"job.json\"))[\"compute\"][\"series_ns\"])
 assert len(ns) == 40 and ns[0] >= 5e6, ns"'
+
+# A library looks at the start of each file before it reads it.
+cat >looks.py <<'PY'
+import os
+for name in sorted(os.listdir("d")):
+    for n in 4096, 4096, 4096, 262144:
+        with open("d/" + name, "rb", 0) as f:
+            f.read(n)
+PY
+"$IOREEL" record -q -o looks.reel -- python3 looks.py
+"$IOREEL" fit -q looks.reel -o job.json
+is 'opens that look at the start of a file are no epochs' "$(key '["epochs"]')" 1
 finish
