@@ -356,6 +356,14 @@ static int fit_groups(struct fit *f, struct fit_saves *s)
 	for (uint32_t i = 0; i < s->groups && i < FILES_MOST; i++)
 		if (fit_file(f, s, i))
 			return -1;
+	f->w->checkpoint.background = 2 * s->background > s->saves;
+	if (fit_reason(
+		    f, "checkpoint.background",
+		    s->background && s->background < s->saves ? 0.5 : 0.8,
+		    "in %lld of %lld checkpoints steps begin before the last "
+		    "file is written",
+		    (long long)s->background, (long long)s->saves))
+		return -1;
 	return fit_interval(f, s->saves);
 }
 

@@ -185,8 +185,8 @@ static int count_files(struct fit *f, struct fit_saves *s, bool tensorflow)
 static int count_saves(struct fit *f, struct fit_saves *s)
 {
 	struct reel_view v;
-	int64_t running = 0;
-	bool any = true;
+	int64_t running = 0, last = 0;
+	bool any = true, within = false;
 
 	if (!reel_view_open(
 		    &v, f->st,
@@ -206,7 +206,12 @@ static int count_saves(struct fit *f, struct fit_saves *s)
 			bool step = reel_view_int(&v, "step");
 
 			running += reel_view_int(&v, "marked");
+			within = running && (within || step);
 			s->saves += file && any;
+			if (file && within && last < s->saves) {
+				s->background++;
+				last = s->saves;
+			}
 			any = file ? false : any || (step && !running);
 		}
 	}

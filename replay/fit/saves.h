@@ -33,7 +33,8 @@ struct fit_saves {
 	struct fit_group *group;
 	uint32_t groups, room;
 	int64_t files, syncs, renames;
-	int64_t saves; /* checkpoints */
+	int64_t saves;	    /* checkpoints */
+	int64_t background; /* of which steps began before the last file */
 };
 
 /* Fill @s, which is zero; without files it has no group. For fit_saves_fini() after a

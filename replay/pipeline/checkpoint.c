@@ -16,9 +16,11 @@
 
 #include "replay/comm/comm.h"
 #include "replay/io/io.h"
+#include "replay/pipeline/background.h"
 #include "replay/pipeline/checkpoint_files.h"
 #include "replay/pipeline/checkpoint_layout.h"
 #include "replay/pipeline/run.h"
+#include "replay/pipeline/run_log.h"
 #include "replay/pipeline/stop.h"
 #include "replay/pipeline/work.h"
 #include "replay/workload/quantiles.h"
@@ -34,6 +36,7 @@ struct checkpoints {
 	uint64_t random;
 	struct checkpoint_source source;
 	struct checkpoint_files list;
+	struct background *background; /* its thread writes; NULL: the caller */
 };
 
 static int make_piece(struct checkpoints *c, struct reel_error *err)
@@ -57,12 +60,23 @@ static void free_checkpoints(struct checkpoints *c)
 	free(c);
 }
 
+static int write_next(void *arg, struct reel_error *err);
+
+static int start_background(struct checkpoints *c, struct run_log *log,
+			    struct reel_error *err)
+{
+	if (log && run_log_thread(log, &c->io.log, err))
+		return -1;
+	return background_new(&c->background, write_next, c, c->io.log, err);
+}
+
 int checkpoints_new(struct checkpoints **out, const struct workload *w,
-		    const char *folder, bool null, const struct comm *comm,
+		    const struct run_options *options, const struct comm *comm,
 		    struct run_result *result, struct reel_error *err)
 {
 	struct checkpoints *c = reel_alloc(1, sizeof(*c), err);
 	bool any = w->checkpoint.files_n || w->checkpoint.transformer.layers;
+	const char *folder = options->checkpoints;
 
 	if (!c)
 		return -1;
@@ -71,15 +85,15 @@ int checkpoints_new(struct checkpoints **out, const struct workload *w,
 	c->result = result;
 	c->cold = w->cache == WORKLOAD_COLD;
 	c->io.root = folder;
-	c->io.null = null;
+	c->io.null = options->null;
 	*out = c;
 	if (checkpoint_files_of(&c->list, c->is, comm, err) ||
 	    (any && make_piece(c, err)))
 		return -1;
-	if (any && !null && mkdir(folder, 0777) && errno != EEXIST)
+	if (any && !c->io.null && mkdir(folder, 0777) && errno != EEXIST)
 		return reel_fail(err, REEL_E_IO, "cannot make '%s': %s", folder,
 				 strerror(errno));
-	return 0;
+	return c->is->background ? start_background(c, options->log, err) : 0;
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -286,11 +300,11 @@ static int remove_old(struct checkpoints *c, struct reel_error *err)
 		       : 0;
 }
 
-int checkpoints_write(struct checkpoints *c, struct reel_error *err)
+/* 0, 1 (a signal), or -1. */
+static int write_files(struct checkpoints *c, struct reel_error *err)
 {
 	int rc = 0;
 
-	c->io.log = c->result->io.log;
 	if (!c->io.null) {
 		rc = folder_call(c, c->written, io_mkdir, err);
 		if (!rc)
@@ -302,12 +316,45 @@ int checkpoints_write(struct checkpoints *c, struct reel_error *err)
 		if (!rc)
 			rc = each_file(c, c->written, write_last_state, err);
 	}
-	if (rc > 0) {
-		c->result->stopped = true;
-		return 0;
-	}
 	c->written += !rc;
 	return rc;
+}
+
+static int write_next(void *arg, struct reel_error *err)
+{
+	struct checkpoints *c = arg;
+	int rc;
+
+	io_begin_span(&c->io, REEL_SPAN_CHECKPOINT, -1);
+	rc = write_files(c, err);
+	io_end_span(&c->io, REEL_SPAN_CHECKPOINT);
+	return rc;
+}
+
+/* Note a signal that ended the writing. 0 or -1. */
+static int end_writing(struct checkpoints *c, int rc)
+{
+	c->result->stopped = c->result->stopped || rc > 0;
+	return rc < 0 ? -1 : 0;
+}
+
+int checkpoints_wait(struct checkpoints *c, struct reel_error *err)
+{
+	return c->background
+		       ? end_writing(c, background_wait(c->background, err))
+		       : 0;
+}
+
+int checkpoints_write(struct checkpoints *c, struct reel_error *err)
+{
+	if (!c->background) {
+		c->io.log = c->result->io.log;
+		return end_writing(c, write_next(c, err));
+	}
+	if (checkpoints_wait(c, err))
+		return -1;
+	background_start(c->background);
+	return 0;
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -464,6 +511,7 @@ void checkpoints_free(struct checkpoints *c)
 {
 	if (!c)
 		return;
+	background_free(c->background);
 	c->result->checkpoints = c->written;
 	c->result->checkpoint_bytes = c->io.write_bytes;
 	io_add(&c->result->io, &c->io);

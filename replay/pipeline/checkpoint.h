@@ -3,22 +3,24 @@
 #ifndef REPLAY_PIPELINE_CHECKPOINT_H
 #define REPLAY_PIPELINE_CHECKPOINT_H
 
-#include <stdbool.h>
-
 struct checkpoints;
 struct comm;
 struct reel_error;
+struct run_options;
 struct run_result;
 struct workload;
 
-/* Below @folder, which is made. Gives *@out for checkpoints_free(), after a failure
+/* Below the folder of @options, which is made. Gives *@out for checkpoints_free(), after a failure
  * too. Borrows @result, which has the counts after checkpoints_free(). 0 or -1. */
 int checkpoints_new(struct checkpoints **out, const struct workload *w,
-		    const char *folder, bool null, const struct comm *comm,
+		    const struct run_options *options, const struct comm *comm,
 		    struct run_result *result, struct reel_error *err);
 /* Write the next one; remove the one that is too old. 0, or -1. A signal ends it
- * early: result->stopped is set, and no file is a part. */
+ * early: result->stopped is set, and no file is a part. In the background: wait for
+ * the last one, whose failure this is then, and begin. */
 int checkpoints_write(struct checkpoints *c, struct reel_error *err);
+/* Wait for what is written in the background. Likewise. */
+int checkpoints_wait(struct checkpoints *c, struct reel_error *err);
 /* Those of a workload without epochs: all writes, then all reads. */
 int checkpoints_alone(struct checkpoints *c, struct reel_error *err);
 /* NULL too. */

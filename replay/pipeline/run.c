@@ -183,10 +183,8 @@ static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
 	if (checkpoint) {
 		int64_t before = reel_now_ns();
 
-		io_begin_span(io, REEL_SPAN_CHECKPOINT, -1);
 		if (checkpoints_write(r->checkpoints, err))
 			return -1;
-		io_end_span(io, REEL_SPAN_CHECKPOINT);
 		step.checkpoint_ns = reel_now_ns() - before;
 		step.time.storage_ns += step.checkpoint_ns;
 	}
@@ -418,13 +416,24 @@ static int begin(struct running *r, struct reel_error *err)
 	r->gradient_n = (int)(w->synchronise.bytes / 8) + 1;
 	r->gradient = reel_alloc((size_t)r->gradient_n, 8, err);
 	if (!r->result->epochs || !r->gradient ||
-	    checkpoints_new(&r->checkpoints, w, r->options->checkpoints,
-			    r->options->null, r->comm, r->result, err))
+	    checkpoints_new(&r->checkpoints, w, r->options, r->comm, r->result,
+			    err))
 		return -1;
 	if (w->epochs && w->evaluation.every_epochs &&
 	    readers_new(&r->evaluators, &second, err))
 		return -1;
 	return w->epochs ? readers_new(&r->readers, &plan, err) : 0;
+}
+
+static int wait_for_checkpoint(struct running *r, struct reel_error *err)
+{
+	int64_t start = reel_now_ns(), wait_ns;
+	int rc = checkpoints_wait(r->checkpoints, err);
+
+	wait_ns = reel_now_ns() - start;
+	r->result->checkpoint_ns += wait_ns;
+	r->result->time.storage_ns += wait_ns;
+	return rc;
 }
 
 static void finish(struct running *r, int64_t fetched)
@@ -465,7 +474,7 @@ int run_workload(const struct workload *w, const struct run_options *options,
 					    (uint64_t)w->epochs /
 					    (uint64_t)comm->size);
 	if (!rc) {
-		rc = run_epochs(&r, err) ||
+		rc = run_epochs(&r, err) || wait_for_checkpoint(&r, err) ||
 		     checkpoints_alone(r.checkpoints, err);
 		if (rc)
 			comm->abandon();

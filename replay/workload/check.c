@@ -278,6 +278,9 @@ static void check_checkpoint(const struct workload *w,
 	if (given && !made)
 		workload_fault(f, "checkpoint: none of every_steps, "
 				  "every_epochs and writes is given");
+	if (c->background && !c->every_steps && !c->every_epochs)
+		workload_fault(f, "checkpoint.background: only with "
+				  "every_steps or every_epochs");
 	if (c->reads > c->writes)
 		workload_fault(f, "checkpoint.reads: more than writes");
 	else if (c->keep && c->reads > c->keep)

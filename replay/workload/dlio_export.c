@@ -377,6 +377,8 @@ static void put_checkpoint(struct writing *to)
 		line(to, "  time_between_checkpoints: %.9f",
 		     (double)c->pause_ns / 1e9);
 	}
+	if (c->background)
+		lost(to, "checkpoint.background: DLIO's steps wait for them");
 	line(to, "  fsync: %s", yes(fsync));
 	if (fsync)
 		lost(to, "checkpoint.files: DLIO never calls fsync, with this "

@@ -181,6 +181,24 @@ is 'keep removes the old ones' "$(cd ck && find . -type f | sort | tr '\n' ' ')"
 check 'a plain file without write_bytes is one write' 'workload o.json "{\"writes\": 1, \"files\": [{\"bytes\": 50000000}]}"; run --json o.json --checkpoints ck >r.json &&
 	[ "$(field r.json "d[\"write_calls\"]")" = 1 ]'
 
+# --- background ---------------------------------------------------------------
+# trained BACKGROUND BYTES: a workload of 40 steps that saves in each tenth.
+trained() {
+	printf '{"schema": "ioreel-workload-1", "name": "b", "epochs": 1, "dataset": {"format": "raw", "files": 1, "samples_per_file": 40, "sample_bytes": 4096}, "compute": {"step_ns": 5000000}, "checkpoint": {"every_steps": 10, "keep": 2, "background": %s, "files": [{"bytes": %s, "write_bytes": 1000000, "fsync": true, "rename": true}]}}' $1 $2 >b.json
+	rm -rf b.data ck && "$IOREEL" gen -q b.json b.data
+}
+saved() { (cd ck && find . -type f -printf '%p %s\n' | sort); }
+trained false 100000000
+"$IOREEL" run -q --json b.json --data b.data --checkpoints ck >r.json && saved >waits
+trained true 100000000
+check 'in the background: the same files and counts' '"$IOREEL" run -q --json b.json --data b.data --checkpoints ck -o b.db >s.json && saved | diff waits - &&
+	[ "$(field r.json "[d[k] for k in (\"write_bytes\", \"write_calls\", \"other_calls\", \"steps\")]")" = "$(field s.json "[d[k] for k in (\"write_bytes\", \"write_calls\", \"other_calls\", \"steps\")]")" ]'
+is 'in the background: steps go on' "$(sql b.db "SELECT count(*), sum(EXISTS (SELECT 1 FROM v_span s WHERE s.name = 'step'
+	AND s.start_ns > c.start_ns AND s.start_ns < c.start_ns + c.dur_ns)) >= 3, count(DISTINCT c.tid) FROM v_span c WHERE c.name = 'checkpoint'")" \
+	"$(printf '4\t1\t1')"
+is 'in the background: its calls belong to checkpoints' "$(sql b.db "SELECT sum(bytes), count(DISTINCT tid) FROM v_event WHERE class = 'checkpoint' AND call_group = 'write'")" \
+	"$(printf '400000000\t1')"
+
 # --- failures -----------------------------------------------------------------
 # small COMMAND: with a disk of 5 MB as the folder small.
 if unshare -m true 2>/dev/null; then own=-m; else own=-rm; fi
@@ -196,6 +214,14 @@ for layout in plain torch tensorflow; do
 		skip "$title" 'tmpfs cannot be mounted'
 	fi
 done
+title='in the background: a full disk is one clear error, too'
+if small true 2>/dev/null; then
+	trained true 3000000
+	check "$title" 'small "\"\$IOREEL\" run -q b.json --data b.data --checkpoints small 2>err; echo \$? >rc; find small -type f >left"
+		[ "$(cat rc)" = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "No space left on device" err && ! grep -q part left'
+else
+	skip "$title" 'tmpfs cannot be mounted'
+fi
 workload s.json '{"writes": 200, "files": [{"layout": "torch", "bytes": 60000000, "tensor_bytes": 20000}, {"layout": "tensorflow", "bytes": 60000000, "tensor_bytes": 20000}]}'
 check 'Ctrl-C: no half file under a final name' 'rm -rf ck; "$IOREEL" run -q --json s.json --data . --checkpoints ck >r.json & pid=$!
 	while [ ! -e ck/checkpoint_rank_00000_1_0 ]; do sleep 0.05; done; sleep 0.2; kill -TERM $pid; wait $pid
@@ -347,8 +373,8 @@ PY
 mkdir hashed
 "$IOREEL" record -q -o hashed.reel -- env PYTHONPATH="$TOP/preload/python" python3 hashed.py
 check 'fit: a checkpoint in the background' '"$IOREEL" fit -q hashed.reel -o hashed.json'
-is 'fit: its files, by their sizes' "$(field hashed.json '(d["checkpoint"]["every_steps"], [(f["bytes"], f["count"]) for f in d["checkpoint"]["files"]])')" \
-	'(20, [(195, 2), (3000, 1), (1000000, 1)])'
+is 'fit: its files, by their sizes' "$(field hashed.json '(d["checkpoint"]["background"], d["checkpoint"]["every_steps"], [(f["bytes"], f["count"]) for f in d["checkpoint"]["files"]])')" \
+	'(True, 20, [(195, 2), (3000, 1), (1000000, 1)])'
 
 # Files with random names until they are renamed, and one that is not.
 cat >renamed.py <<'PY'
@@ -404,6 +430,7 @@ fault() {
 	fault_line=$3
 	check "$1" '"$IOREEL" workload check bad.json 2>err; [ $? = 1 ] && grep -q -- "^$fault_line" err || { cat err; false; }'
 }
+fault 'in the background of no steps' '{"writes": 1, "background": true, "files": [{"bytes": 1}]}' 'checkpoint.background: only with'
 fault 'writes of a layout' '{"writes": 1, "files": [{"layout": "torch", "bytes": 1, "write_bytes": 1}]}' 'checkpoint.files.0..write_bytes: only of plain'
 fault 'tensors of a plain file' '{"writes": 1, "files": [{"bytes": 1, "tensor_bytes": 1}]}' 'checkpoint.files.0..tensor_bytes: only of'
 fault 'a series and sizes of writes' '{"writes": 1, "files": [{"bytes": 1, "write_bytes": 1, "series_bytes": [1]}]}' 'checkpoint.files.0..series_bytes: only without'
