@@ -334,20 +334,78 @@ static int fit_file(struct fit *f, const struct fit_saves *s, uint32_t i)
 			  (long long)g->own, (long long)s->saves);
 }
 
-/* Steps or epochs between two checkpoints, as if they were evenly spread. */
-static int fit_interval(struct fit *f, int64_t saves)
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median of the steps between two checkpoints; of one, those before it. */
+static int64_t steps_between(const struct fit_saves *s)
+{
+	int64_t *between, median;
+	uint32_t n = s->steps - 1;
+
+	if (!s->steps)
+		return 0;
+	if (!n)
+		return s->step[0];
+	between = malloc(n * sizeof(*between));
+	if (!between)
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		between[i] = s->step[i + 1] - s->step[i];
+	qsort(between, n, sizeof(*between), by_value);
+	median = between[n / 2];
+	free(between);
+	return median;
+}
+
+/* Is each checkpoint after as many whole epochs, or a step from that? */
+static bool are_at_ends(const struct fit *f, const struct fit_saves *s)
+{
+	for (uint32_t i = 0; i < s->steps; i++) {
+		int64_t rest = s->step[i] % f->steps_of_epoch;
+
+		if (rest > 1 && rest < f->steps_of_epoch - 1)
+			return false;
+	}
+	return s->steps > 0;
+}
+
+/* Steps or epochs between two checkpoints; where they are not regular, as if they were
+ * evenly spread. */
+static int fit_interval(struct fit *f, const struct fit_saves *s)
 {
 	struct workload_checkpoint *c = &f->w->checkpoint;
+	int64_t between = steps_between(s), epoch = f->steps_of_epoch;
+	int64_t epochs = epoch > 3 ? (between + epoch / 2) / epoch : 0;
 
-	if (f->epochs > 1 && f->epochs % saves == 0) {
-		c->every_epochs = f->epochs / saves;
-		return fit_reason(f, "checkpoint.every_epochs", 0.8,
-				  "%lld saves in %lld epochs", (long long)saves,
-				  (long long)f->epochs);
+	if (f->epochs > 1 && epochs > 0 && f->epochs / epochs == s->saves &&
+	    are_at_ends(f, s)) {
+		c->every_epochs = epochs;
+		return fit_reason(f, "checkpoint.every_epochs", 0.9,
+				  "%lld saves at ends of epochs, %lld from one "
+				  "to the next as a rule",
+				  (long long)s->saves, (long long)epochs);
 	}
-	c->every_steps = f->steps / saves > 0 ? f->steps / saves : 1;
+	if (between > 0 && f->steps / between == s->saves) {
+		c->every_steps = between;
+		return fit_reason(f, "checkpoint.every_steps", 0.9,
+				  "%lld saves, %lld steps from one to the next "
+				  "as a rule",
+				  (long long)s->saves, (long long)between);
+	}
+	if (f->epochs > 1 && f->epochs % s->saves == 0) {
+		c->every_epochs = f->epochs / s->saves;
+		return fit_reason(f, "checkpoint.every_epochs", 0.6,
+				  "%lld saves in %lld epochs",
+				  (long long)s->saves, (long long)f->epochs);
+	}
+	c->every_steps = f->steps / s->saves > 0 ? f->steps / s->saves : 1;
 	return fit_reason(f, "checkpoint.every_steps", 0.6,
-			  "%lld saves in %lld steps", (long long)saves,
+			  "%lld saves in %lld steps", (long long)s->saves,
 			  (long long)f->steps);
 }
 
@@ -364,7 +422,7 @@ static int fit_groups(struct fit *f, struct fit_saves *s)
 		    "file is written",
 		    (long long)s->background, (long long)s->saves))
 		return -1;
-	return fit_interval(f, s->saves);
+	return fit_interval(f, s);
 }
 
 /* No file of a checkpoint was written: is the job without checkpoints, or does the

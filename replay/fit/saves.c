@@ -179,14 +179,26 @@ static int count_files(struct fit *f, struct fit_saves *s, bool tensorflow)
 	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
+/* A checkpoint after @step steps. */
+static int add_save(struct fit *f, struct fit_saves *s, int64_t step)
+{
+	if (reel_array_reach(&s->step, &s->steps_room, s->steps,
+			     sizeof(*s->step), f->err))
+		return -1;
+	s->step[s->steps++] = step;
+	s->saves++;
+	return 0;
+}
+
 /* Checkpoints of the process that wrote most of the first group: its files that are
  * written between the same two steps are of one. A step that begins within a marked
  * checkpoint, which a thread writes in the background, does not part its files. */
 static int count_saves(struct fit *f, struct fit_saves *s)
 {
 	struct reel_view v;
-	int64_t running = 0, last = 0;
+	int64_t running = 0, last = 0, steps = 0, at = 0;
 	bool any = true, within = false;
+	int rc = 0;
 
 	if (!reel_view_open(
 		    &v, f->st,
@@ -201,13 +213,16 @@ static int count_saves(struct fit *f, struct fit_saves *s)
 		    "= 'checkpoint' AND process_id = ?1 ORDER BY 1",
 		    f->err)) {
 		reel_view_bind(&v, s->group[0].process_id);
-		while (reel_view_next(&v)) {
+		while (!rc && reel_view_next(&v)) {
 			bool file = reel_view_int(&v, "file");
 			bool step = reel_view_int(&v, "step");
 
 			running += reel_view_int(&v, "marked");
+			steps += step;
+			at = running && step ? at : steps;
 			within = running && (within || step);
-			s->saves += file && any;
+			if (file && any)
+				rc = add_save(f, s, at);
 			if (file && within && last < s->saves) {
 				s->background++;
 				last = s->saves;
@@ -219,7 +234,7 @@ static int count_saves(struct fit *f, struct fit_saves *s)
 		s->saves = s->group[0].own;
 	if (s->saves < 1)
 		s->saves = 1;
-	return reel_view_close(&v);
+	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
 static int count_calls(struct fit *f, struct fit_saves *s)
@@ -296,4 +311,5 @@ void fit_saves_fini(struct fit_saves *s)
 	for (uint32_t i = 0; i < s->groups; i++)
 		free(s->group[i].process);
 	free(s->group);
+	free(s->step);
 }

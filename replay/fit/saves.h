@@ -33,7 +33,9 @@ struct fit_saves {
 	struct fit_group *group;
 	uint32_t groups, room;
 	int64_t files, syncs, renames;
-	int64_t saves;	    /* checkpoints */
+	int64_t saves; /* checkpoints */
+	int64_t *step; /* steps before each of @steps checkpoints */
+	uint32_t steps, steps_room;
 	int64_t background; /* of which steps began before the last file */
 };
 

@@ -380,9 +380,9 @@ is 'fit: its files, by their sizes' "$(field hashed.json '(d["checkpoint"]["back
 cat >renamed.py <<'PY'
 import ioreel, os, tempfile
 with ioreel.span("epoch", 0):
-    for step in ioreel.steps(range(30)):
+    for step in ioreel.steps(range(34)):
         os.read(os.open("sample", os.O_RDONLY), 1000)
-        if step % 10 == 5:
+        if step % 10 == 9:
             with ioreel.span("checkpoint", step):
                 fd, name = tempfile.mkstemp(prefix=".tmp", dir="renamed")
                 os.write(fd, bytes(500000))
@@ -395,6 +395,7 @@ PY
 mkdir renamed
 "$IOREEL" record -q -o renamed.reel -- env PYTHONPATH="$TOP/preload/python" python3 renamed.py
 check 'fit: files that are renamed' '"$IOREEL" fit -q renamed.reel -o renamed.json'
+is 'fit: one after each tenth step' "$(field renamed.json '(d["checkpoint"]["every_steps"], d["checkpoint"]["background"])')" '(10, False)'
 is 'fit: each of them is one, and alone synced and renamed' "$(field renamed.json '[(f["bytes"], f["count"], f["fsync"], f["rename"]) for f in d["checkpoint"]["files"]]')" \
 	'[(500000, 1, True, True), (100, 1, False, False)]'
 
