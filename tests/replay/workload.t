@@ -86,6 +86,14 @@ for key, (kind, limits, initial) in table.items():
     if kind == "word":
         assert "|".join(v["enum"]) == limits and v["default"] == initial, key
 PY
+"$IOREEL" workload keys | cut -f1 | sort >keys
+sed -n 's/^\.\(It \)*Cm //p' "$TOP/man/ioreel-workload.5" | tr -s ' ,.' '\n\n.' |
+	grep -xFf keys | sort -u >said
+is 'the manual says what each key means' "$(comm -23 keys said)" ''
+is 'and has no other' "$(sed -n 's/^\.It Cm //p' "$TOP/man/ioreel-workload.5" | tr -s ' ,' '\n\n' |
+	grep -vxFf keys)" ''
+sed -n '/^\.Bd -literal/,/^\.Ed/{/^\./!p}' "$TOP/man/ioreel-workload.5" >manual.json
+check 'its example is a workload' '"$IOREEL" workload check manual.json'
 check 'the schema has the same keys' 'python3 schema.py "$IOREEL" "$TOP/schemas/workload.schema.json"'
 if python3 -c 'import jsonschema' 2>/dev/null; then
 	check 'a workload fits the schema' 'w set w.json epochs=3 >o.json && python3 -c "
