@@ -29,7 +29,7 @@
 struct options {
 	bool json, explain;
 	double least;	  /* of --min; below 0: none */
-	uint32_t classes; /* of files, as bits; 0: all */
+	uint32_t classes; /* of files, as bits; 0: not given */
 };
 
 static void print_run(const char *run, struct reel_store *st)
@@ -90,7 +90,8 @@ static int compare_pair(char *const run[2], struct reel_store *const st[2],
 				 .b = run[1],
 				 .st_a = st[0],
 				 .st_b = st[1],
-				 .likeness = &l};
+				 .likeness = &l,
+				 .classes = o->classes};
 
 	if (reel_compare(st[0], st[1], &l, err) ||
 	    complete_pair(&p, d, &e, o->explain, err))
@@ -181,13 +182,14 @@ static int show_matrix(char *const *run, struct reel_store *const *st,
 				  .b = run[b],
 				  .st_a = st[a],
 				  .st_b = st[b],
-				  .likeness = &l[a * n + b]};
+				  .likeness = &l[a * n + b],
+				  .classes = o->classes};
 	if (o->explain && complete_pair(&p, d, &e, true, err))
 		return -1;
 	if (!o->json)
 		print_matrix(run, st, l, n);
 	else if (compare_json_matrix((const char *const *)run, st, l, n,
-				     o->explain ? &p : NULL, err))
+				     o->classes, o->explain ? &p : NULL, err))
 		return -1;
 	if (o->explain && !o->json) {
 		printf("\nThe least alike pair: #%zu and #%zu.\n", a + 1,
@@ -212,17 +214,26 @@ static int compare_all(char *const *run, struct reel_store *const *st, size_t n,
 	return rc;
 }
 
-static int compare(char *const *run, size_t n, const struct options *o,
+static int compare(char *const *run, size_t n, struct options *o,
 		   struct reel_error *err)
 {
 	struct reel_store **st = reel_alloc(n, sizeof(*st), err);
 	int rc = st ? 0 : -1;
 
-	for (size_t i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; !rc && i < n; i++)
 		rc = reel_run_open(&st[i], run[i], err);
-		if (!rc && o->classes)
-			rc = reel_run_keep_classes(&st[i], o->classes, err);
+	if (!rc && !o->classes) {
+		rc = reel_run_default_classes(st, n, &o->classes, err);
+		if (!rc && o->classes != REEL_RUN_ALL_CLASSES && !o->json)
+			reel_columns_wrapped(
+				"Of a job and a benchmark, the calls on data "
+				"and checkpoints are compared (--class all: "
+				"all calls).",
+				2, 0);
 	}
+	for (size_t i = 0; !rc && i < n && o->classes != REEL_RUN_ALL_CLASSES;
+	     i++)
+		rc = reel_run_keep_classes(&st[i], o->classes, err);
 	if (!rc)
 		rc = n == 2 ? compare_pair(run, st, o, err)
 			    : compare_all(run, st, n, o, err);
@@ -246,7 +257,7 @@ static int run(int argc, char **argv)
 		 "exit with 3 when the cosine (of any two) is below S", 0, 1},
 		{"class", 0, REEL_OPT_TEXT, &classes, "CLASS,...",
 		 "only calls on files of these classes, such as "
-		 "data,checkpoint",
+		 "data,checkpoint; all: of any, of a benchmark too",
 		 0, 0},
 		{NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0},
 	};

@@ -8,11 +8,29 @@
 
 #include "lib/buf.h"
 #include "lib/json.h"
+#include "lib/store/file_class.h"
 
 #include "analyzer/compare/distance.h"
 #include "analyzer/compare/explain.h"
 #include "analyzer/compare/likeness.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/classes.h"
+
+/* Null: all. */
+static json_t *classes_json(uint32_t classes)
+{
+	json_t *names;
+
+	if (classes == REEL_RUN_ALL_CLASSES)
+		return json_null();
+	names = json_array();
+	for (int i = 0; names && i < REEL_CLASSES; i++)
+		if (classes >> i & 1)
+			json_array_append_new(names,
+					      json_string(reel_class_name(
+						      (enum reel_class)i)));
+	return names;
+}
 
 static bool is_complete(struct reel_store *st)
 {
@@ -188,6 +206,7 @@ int compare_json_pair(const struct compare_pair *p, struct reel_error *err)
 
 	if (doc) {
 		add_runs(doc, p);
+		json_object_set_new(doc, "classes", classes_json(p->classes));
 		json_object_set_new(doc, "hidden_share_a",
 				    share_or_null(l->hidden_a));
 		json_object_set_new(doc, "hidden_share_b",
@@ -231,7 +250,7 @@ static json_t *matrix_json(const struct reel_likeness *l, size_t n, bool cosine)
 
 int compare_json_matrix(const char *const *run, struct reel_store *const *st,
 			const struct reel_likeness *likeness, size_t n,
-			const struct compare_pair *explained,
+			uint32_t classes, const struct compare_pair *explained,
 			struct reel_error *err)
 {
 	json_t *runs = json_array(), *doc;
@@ -244,6 +263,8 @@ int compare_json_matrix(const char *const *run, struct reel_store *const *st,
 	doc = json_pack("{s:o, s:o, s:o}", "runs", runs, "cosine",
 			matrix_json(likeness, n, true), "max_abs_d",
 			matrix_json(likeness, n, false));
+	if (doc)
+		json_object_set_new(doc, "classes", classes_json(classes));
 	if (doc && explained)
 		json_object_set_new(doc, "explanation",
 				    explanation_json(explained));

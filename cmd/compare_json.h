@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct reel_distance;
 struct reel_error;
@@ -19,6 +20,7 @@ struct compare_pair {
 	const struct reel_likeness *likeness;
 	const struct reel_distance *distance;	    /* REEL_DISTANCES */
 	const struct reel_explanation *explanation; /* NULL: none is wanted */
+	uint32_t classes; /* of files that are compared, as bits */
 };
 
 /* Print the document of two runs. 0, or -1 with @err. */
@@ -31,7 +33,7 @@ int compare_json_pair(const struct compare_pair *p, struct reel_error *err);
  */
 int compare_json_matrix(const char *const *run, struct reel_store *const *st,
 			const struct reel_likeness *likeness, size_t n,
-			const struct compare_pair *explained,
+			uint32_t classes, const struct compare_pair *explained,
 			struct reel_error *err);
 
 #endif

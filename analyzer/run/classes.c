@@ -27,21 +27,47 @@ static enum reel_class class_of(const char *word, size_t n)
 int reel_run_parse_classes(const char *words, uint32_t *out,
 			   struct reel_error *err)
 {
-	*out = 0;
+	*out = !strcmp(words, "all") ? REEL_RUN_ALL_CLASSES : 0;
+	if (*out)
+		return 0;
 	for (;; words++) {
 		size_t n = strcspn(words, ",");
 		enum reel_class c = class_of(words, n);
 
 		if (c == REEL_CLASS_NONE)
-			return reel_fail(err, REEL_E_USAGE,
-					 "'%.*s' is no class of files: data, "
-					 "checkpoint, log, code, system, pipe",
-					 (int)(n < 100 ? n : 100), words);
+			return reel_fail(
+				err, REEL_E_USAGE,
+				"'%.*s' is no class of files: data, "
+				"checkpoint, log, code, system, pipe, all",
+				(int)(n < 100 ? n : 100), words);
 		*out |= 1u << c;
 		words += n;
 		if (!*words)
 			return 0;
 	}
+}
+
+int reel_run_default_classes(struct reel_store *const *st, size_t n,
+			     uint32_t *out, struct reel_error *err)
+{
+	size_t made = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t is;
+		bool has;
+
+		if (reel_store_int(
+			    st[i],
+			    "SELECT job_json GLOB '*\"made_by\":\"ioreel "
+			    "run\"*' FROM run",
+			    &is, &has, err))
+			return -1;
+		made += has && is;
+	}
+	*out = made > 0 && made < n
+		       ? 1u << REEL_CLASS_DATA | 1u << REEL_CLASS_CHECKPOINT
+		       : REEL_RUN_ALL_CLASSES;
+	return 0;
 }
 
 static bool is_kept(void *arg, struct reel_event *ev)

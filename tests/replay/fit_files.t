@@ -44,6 +44,16 @@ PY
 is 'weights and an index that are read before the loop, or restored in it' \
 	"$(files tuned)" '8 30000'
 
+"$IOREEL" gen -q tuned.json tuned.data && "$IOREEL" run -q tuned.json --data tuned.data -o tuned.db >/dev/null
+# compared OPTION...: the classes, and the least read in the job.
+compared() { "$IOREEL" compare --json "$@" tuned.reel tuned.db | python3 -c "import json, sys
+d = json.load(sys.stdin)
+print(d['classes'], [f['a'] for f in d['factors'] if f['name'] == 'files'])"; }
+is 'a job and its benchmark are compared by data and checkpoints' "$(compared)" "$(compared --class data,checkpoint)"
+check 'compare says so' '"$IOREEL" compare tuned.reel tuned.db | grep -q "^Of a job and a benchmark"'
+check 'or by all calls' '! "$IOREEL" compare --class all tuned.reel tuned.db | grep "^Of a job" &&
+	compared --class all | grep "^None"'
+
 # Another thread reads ahead of the loop.
 job ahead <<'PY'
 import ioreel, threading, time
