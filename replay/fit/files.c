@@ -287,23 +287,30 @@ static int sizes_of_files(struct fit *f, const struct format *format,
 	return rc;
 }
 
-/* Does each batch read files of its own, as one of a job does whose sample is a file?
- * CSV files that are read in part hold several. */
-static int are_samples(struct fit *f, bool *out)
+double fit_read_share(const struct fit *f)
 {
 	double read = 0, size = 0;
-	uint32_t *counts, n;
-	int rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
 
-	free(counts);
 	for (uint32_t i = 0; i < f->visits; i++) {
 		read += (double)f->visit[i].bytes;
 		size += (double)f->file[f->visit[i].file].size;
 	}
+	return size > 0 ? read / size : 0;
+}
+
+/* Does each batch read files of its own, as one of a job does whose sample is a file?
+ * CSV files that are read in part hold several. */
+static int are_samples(struct fit *f, bool *out)
+{
+	double read = fit_read_share(f);
+	uint32_t *counts, n;
+	int rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
+
+	free(counts);
 	*out = n && 10 * (int64_t)n >= 9 * f->steps &&
 	       f->visits < 2 * f->files * f->epochs &&
 	       (f->w->dataset.format == WORKLOAD_RAW ||
-		(read >= 0.9 * size && read <= 1.1 * size));
+		(read >= 0.9 && read <= 1.1));
 	return rc;
 }
 
@@ -401,6 +408,40 @@ static int samples_of_pages(struct fit *f)
 			  "by samples_per_file");
 }
 
+/* Samples by the steps: no format counts them, and no call reads one. */
+static int samples_of_steps(struct fit *f, const struct format *format)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
+	if (d->format == WORKLOAD_RAW && f->steps_of_epoch &&
+	    f->files >= 2 * f->steps_of_epoch * f->ranks &&
+	    fit_read_share(f) >= 0.9) {
+		d->samples_per_file = 1;
+		return sizes_of_files(f, NULL, 1) ||
+		       fit_reason(f, "dataset.samples_per_file", 0.7,
+				  "%u files are read whole in the %lld steps "
+				  "of an epoch",
+				  f->files, (long long)f->steps_of_epoch) ||
+		       fit_reason(f, "dataset.sample_bytes", 0.7,
+				  "sizes of the files");
+	}
+	/* The files are not here: a sample is a step's share of what was read. */
+	sample_a_step(f);
+	if (!f->steps)
+		return sizes_of_files(f, format, 1) ||
+		       fit_reason(f, "dataset.samples_per_file", 0.2,
+				  "neither steps nor samples are seen: a file "
+				  "counts as one") ||
+		       fit_reason(f, "dataset.sample_bytes", 0.2,
+				  "sizes of the files");
+	return sizes_of_files(f, format, d->samples_per_file) ||
+	       fit_reason(f, "dataset.samples_per_file", 0.2,
+			  "the files cannot be read here; a step counts as one "
+			  "sample") ||
+	       fit_reason(f, "dataset.sample_bytes", 0.2,
+			  "sizes of the files by samples_per_file");
+}
+
 static int samples_of_files(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
@@ -452,21 +493,7 @@ static int samples_of_files(struct fit *f)
 		return 0;
 	if (fit_reopens(f))
 		return sample_a_visit(f);
-	/* The files are not here: a sample is a step's share of what was read. */
-	sample_a_step(f);
-	if (!f->steps)
-		return sizes_of_files(f, format, 1) ||
-		       fit_reason(f, "dataset.samples_per_file", 0.2,
-				  "neither steps nor samples are seen: a file "
-				  "counts as one") ||
-		       fit_reason(f, "dataset.sample_bytes", 0.2,
-				  "sizes of the files");
-	return sizes_of_files(f, format, d->samples_per_file) ||
-	       fit_reason(f, "dataset.samples_per_file", 0.2,
-			  "the files cannot be read here; a step counts as one "
-			  "sample") ||
-	       fit_reason(f, "dataset.sample_bytes", 0.2,
-			  "sizes of the files by samples_per_file");
+	return samples_of_steps(f, format);
 }
 
 /* Pages of mapped files: only the benchmark of safetensors maps its files. */

@@ -97,6 +97,9 @@ int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all);
 /* Does the first rank evaluate at @ns? */
 bool fit_evaluates(const struct fit *f, int64_t ns);
 
+/* The bytes that visits read, of the sizes of their files; 0: these have none. */
+double fit_read_share(const struct fit *f);
+
 /* Is a file opened more than once in an epoch, as a rule? */
 bool fit_reopens(const struct fit *f);
 

@@ -138,16 +138,11 @@ static int are_passes(const struct fit *f, double passes, bool *out)
 static int find_passes(struct fit *f)
 {
 	double passes = f->files ? (double)f->visits / f->files : 0;
-	double read = 0, size = 0;
 
 	if (!f->epochs || f->ranks > 1 || f->files < FILES_LEAST ||
 	    passes < 1.75 * (double)f->epochs)
 		return 0;
-	for (uint32_t i = 0; i < f->visits; i++) {
-		read += (double)f->visit[i].bytes;
-		size += (double)f->file[f->visit[i].file].size;
-	}
-	if (read < 0.75 * size)
+	if (fit_read_share(f) < 0.75)
 		return 0;
 	if (are_passes(f, passes, &f->repeats))
 		return -1;
