@@ -354,6 +354,7 @@ cat >hashed.py <<'PY'
 import hashlib, ioreel, os, threading, time
 def save(n):
     with ioreel.span("checkpoint", n):
+        began.set()
         for k, size in enumerate((200, 3000, 1000000, 190)):
             name = hashlib.sha256(b"%d %d" % (n, k)).hexdigest()[:32]
             with open("hashed/" + name, "wb") as f:
@@ -365,8 +366,10 @@ for step in ioreel.steps(range(40)):
     os.read(os.open("sample", os.O_RDONLY), 1000)
     time.sleep(0.02)
     if step in (5, 25):
+        began = threading.Event()
         thread = threading.Thread(target=save, args=(step,))
         thread.start()
+        began.wait()
 epoch.__exit__(None, None, None)
 thread.join()
 PY
