@@ -334,32 +334,20 @@ static int fit_file(struct fit *f, const struct fit_saves *s, uint32_t i)
 			  (long long)g->own, (long long)s->saves);
 }
 
-static int by_value(const void *a, const void *b)
+/* The median of the steps between two checkpoints; of one, those before it. 0, or -1:
+ * no memory. */
+static int steps_between(struct fit *f, const struct fit_saves *s, int64_t *out)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	uint32_t n = s->steps > 1 ? s->steps - 1 : 0;
+	int64_t *between = reel_alloc((size_t)n + 1, sizeof(*between), f->err);
 
-	return (x > y) - (x < y);
-}
-
-/* The median of the steps between two checkpoints; of one, those before it. */
-static int64_t steps_between(const struct fit_saves *s)
-{
-	int64_t *between, median;
-	uint32_t n = s->steps - 1;
-
-	if (!s->steps)
-		return 0;
-	if (!n)
-		return s->step[0];
-	between = malloc(n * sizeof(*between));
 	if (!between)
-		return 0;
+		return -1;
 	for (uint32_t i = 0; i < n; i++)
 		between[i] = s->step[i + 1] - s->step[i];
-	qsort(between, n, sizeof(*between), by_value);
-	median = between[n / 2];
+	*out = s->steps == 1 ? s->step[0] : fit_median(between, n);
 	free(between);
-	return median;
+	return 0;
 }
 
 /* Is each checkpoint after as many whole epochs, or a step from that? */
@@ -379,9 +367,12 @@ static bool are_at_ends(const struct fit *f, const struct fit_saves *s)
 static int fit_interval(struct fit *f, const struct fit_saves *s)
 {
 	struct workload_checkpoint *c = &f->w->checkpoint;
-	int64_t between = steps_between(s), epoch = f->steps_of_epoch;
-	int64_t epochs = epoch > 3 ? (between + epoch / 2) / epoch : 0;
+	int64_t between, epoch = f->steps_of_epoch, epochs;
 
+	if (steps_between(f, s, &between))
+		return -1;
+	/* A step from an end is near it: of fewer steps each one would be. */
+	epochs = epoch > 3 ? (between + epoch / 2) / epoch : 0;
 	if (f->epochs > 1 && epochs > 0 && f->epochs / epochs == s->saves &&
 	    are_at_ends(f, s)) {
 		c->every_epochs = epochs;

@@ -90,6 +90,9 @@ int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out);
  * *@value of *@n, for free() after a failure, too. 0 or -1. */
 int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n);
 
+/* The lower median of @value, which it sorts; 0, there is none. */
+int64_t fit_median(int64_t *value, uint32_t n);
+
 /* The sizes @value of the samples in their order, which is not kept: quantiles,
  * and where they are @all and not too many the series itself. 0 or -1. */
 int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all);

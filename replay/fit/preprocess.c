@@ -11,6 +11,18 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
+/* The work on a sample, from that on batches, @value, which is changed. */
+static int put_batches(struct fit *f, int64_t *value, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		value[i] = value[i] > 0 ? value[i] / f->w->pipeline.batch : 0;
+	if (!n)
+		return 0;
+	f->w->preprocess.on = fit_work(f, value, n);
+	return quantiles_of(&f->w->preprocess.sample_ns, value, n,
+			    FIT_QUANTILES, f->err);
+}
+
 /*
  * Time of a batch in a worker that is no I/O, by its samples. Of several ranks that
  * whose workers take longest: the others wait for it. Batches that were made while it
@@ -18,7 +30,7 @@
  */
 static int of_workers(struct fit *f)
 {
-	int64_t *value, batch = f->w->pipeline.batch;
+	int64_t *value;
 	uint32_t n;
 	int rc = fit_column(
 		f,
@@ -41,16 +53,11 @@ static int of_workers(struct fit *f)
 		"ORDER BY avg(dur_ns) DESC LIMIT 1) LIMIT 500",
 		&value, &n);
 
-	for (uint32_t i = 0; i < n; i++)
-		value[i] = value[i] > 0 ? value[i] / batch : 0;
-	if (!rc && n) {
-		f->w->preprocess.on = fit_work(f, value, n);
-		rc = quantiles_of(&f->w->preprocess.sample_ns, value, n,
-				  FIT_QUANTILES, f->err);
+	if (rc || put_batches(f, value, n)) {
+		free(value);
+		return -1;
 	}
 	free(value);
-	if (rc)
-		return -1;
 	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
 			      "time of %u batches in their workers without "
 			      "their calls%s",
@@ -84,16 +91,11 @@ static int of_fetches(struct fit *f)
 		"GROUP BY span_id HAVING max(reads)",
 		&value, &n);
 
-	for (uint32_t i = 0; i < n; i++)
-		value[i] = value[i] > 0 ? value[i] / f->w->pipeline.batch : 0;
-	if (!rc && n) {
-		f->w->preprocess.on = fit_work(f, value, n);
-		rc = quantiles_of(&f->w->preprocess.sample_ns, value, n,
-				  FIT_QUANTILES, f->err);
+	if (rc || put_batches(f, value, n)) {
+		free(value);
+		return -1;
 	}
 	free(value);
-	if (rc)
-		return -1;
 	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
 			      "time of %u fetches that read, without their "
 			      "calls%s",

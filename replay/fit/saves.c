@@ -217,9 +217,9 @@ static int count_saves(struct fit *f, struct fit_saves *s)
 			bool file = reel_view_int(&v, "file");
 			bool step = reel_view_int(&v, "step");
 
-			running += reel_view_int(&v, "marked");
 			steps += step;
-			at = running && step ? at : steps;
+			at = running ? at : steps;
+			running += reel_view_int(&v, "marked");
 			within = running && (within || step);
 			if (file && any)
 				rc = add_save(f, s, at);

@@ -13,13 +13,6 @@
 #define START_LEAST_NS 1000000 /* less is no start of processes */
 #define TAKES_LEAST 10
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The median of @sql over the epochs, of two the lower one: the first epoch also
  * builds the model. @what: from where to where. */
 static int set_start(struct fit *f, const char *sql, double confidence,
@@ -29,10 +22,8 @@ static int set_start(struct fit *f, const char *sql, double confidence,
 	uint32_t n;
 	int rc = fit_column(f, sql, &value, &n);
 
-	if (!rc && n) {
-		qsort(value, n, sizeof(*value), by_value);
-		median = value[(n - 1) / 2];
-	}
+	if (!rc)
+		median = fit_median(value, n);
 	free(value);
 	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
 	f->w->pipeline.start_once =

@@ -10,8 +10,9 @@ struct run_options;
 struct run_result;
 struct workload;
 
-/* Below the folder of @options, which is made. Gives *@out for checkpoints_free(), after a failure
- * too. Borrows @result, which has the counts after checkpoints_free(). 0 or -1. */
+/* Below the folder of @options, which is made. Gives *@out for checkpoints_free(),
+ * after a failure too. Borrows @result, which has the counts after
+ * checkpoints_free(). 0 or -1. */
 int checkpoints_new(struct checkpoints **out, const struct workload *w,
 		    const struct run_options *options, const struct comm *comm,
 		    struct run_result *result, struct reel_error *err);
