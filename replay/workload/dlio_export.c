@@ -360,7 +360,10 @@ static void put_checkpoint(struct writing *to)
 	put_model(to);
 	for (uint32_t i = 0; i < c->files_n; i++) {
 		fsync = fsync || c->files[i].fsync;
-		more = more || c->files[i].rename || c->files[i].write_bytes.n;
+		more = more || c->files[i].rename ||
+		       c->files[i].write_bytes.n ||
+		       (c->files[i].layout == WORKLOAD_PLAIN_FILE &&
+			c->files[i].series_bytes_n);
 	}
 	line(to, "  checkpoint_folder: checkpoints/%s", to->w->name);
 	if (c->every_steps)

@@ -145,6 +145,20 @@ static int put_saved(const struct workload *w, const struct saved *s,
 	return 0;
 }
 
+/* The mean write of a file of @bytes; where it is not told, MiB. */
+static double mean_write(const struct workload_checkpoint_file *f, double bytes)
+{
+	double sum = 0;
+
+	if (f->write_bytes.n)
+		return quantiles_mean(&f->write_bytes);
+	if (f->layout != WORKLOAD_PLAIN_FILE || !f->series_bytes_n)
+		return fmin(bytes, 1 << 20);
+	for (uint32_t i = 0; i < f->series_bytes_n; i++)
+		sum += (double)f->series_bytes[i];
+	return sum / f->series_bytes_n;
+}
+
 /* The files of one checkpoint; those of a transformer have the mean of the ranks. */
 static int put_checkpoint(const struct workload *w, struct reel_buf *out,
 			  struct reel_error *err)
@@ -163,9 +177,7 @@ static int put_checkpoint(const struct workload *w, struct reel_buf *out,
 			.fsync = f->fsync,
 		};
 
-		kind.write_bytes = f->write_bytes.n
-					   ? quantiles_mean(&f->write_bytes)
-					   : fmin(kind.bytes, 1 << 20);
+		kind.write_bytes = mean_write(f, kind.bytes);
 		snprintf(kind.name, sizeof(kind.name), "checkpoint-%u", i);
 		if (kind.bytes >= 1 && put_saved(w, &kind, out, err))
 			return -1;

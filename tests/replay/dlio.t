@@ -306,6 +306,13 @@ json.dump(d, open('m.json', 'w'))"
 else
 	skip 'the job files of fio' 'no fio'
 fi
+# Writes in their order have their mean size in fio, and DLIO has none.
+cat >series.json <<'J'
+{"schema": "ioreel-workload-1", "name": "s", "dataset": {"format": "npz", "files": 4, "sample_bytes": 8192},
+ "checkpoint": {"every_steps": 2, "files": [{"bytes": 1200000, "series_bytes": [100000, 300000, 200000]}]}}
+J
+check 'fio: the writes of a series' 'w export series.json --as fio >o && grep -q "^bs=200000$" o'
+check 'DLIO: they are named as lost' 'w export series.json --as dlio >o && grep -q "^#.*write sizes" o'
 check 'direct reads are whole blocks of 4 KiB' 'w set "$TOP/workloads/dlio-unet3d-h100.json" access.direct=true dataset.sample_bytes=5000 >o.json && w export o.json --as fio >o.fio &&
 	grep -q "^bs=8192$" o.fio && grep -q "^direct=1" o.fio'
 check 'fio and IOR: the checkpoints of llama3 8b' 'w export "$TOP/workloads/mlperf3-llama3-8b.json" --as fio >o && grep -q "^filesize=140529" o && [ "$(grep -c "^numjobs=8$" o)" = 2 ] &&
