@@ -16,6 +16,7 @@
 #include "lib/store/store.h"
 
 #include "analyzer/import/common/job.h"
+#include "analyzer/run/classes.h"
 #include "analyzer/write/writer.h"
 #include "cmd/store_output.h"
 #include "replay/pipeline/run_log.h"
@@ -262,7 +263,7 @@ static int write_calls(struct filling *f, struct reel_error *err)
 		.ranks = of->ranks,
 		.workers = of->readers,
 		.clock_error_ns = error_ns(of->log),
-		.job_json = "{\"made_by\":\"ioreel run\"}",
+		.job_json = REEL_RUN_BENCHMARK,
 	};
 	int64_t origin_ns;
 

@@ -73,11 +73,12 @@ static const struct advice_loader
 /* Those of Keras for data sets in Python, with any backend; @name: of the note. */
 static const struct keras_loader {
 	const char *name;
+	bool processes; /* its workers are seen */
 	struct advice_loader words;
 } keras_loader[] = {
-#define KERAS(noted, how, remedy, evaluations)                                 \
+#define KERAS(noted, seen, how, remedy, evaluations)                           \
 	{                                                                      \
-		noted,                                                         \
+		noted, seen,                                                   \
 		{                                                              \
 			.none = how, .unseen = how, .start = remedy,           \
 			.hand_over = remedy,                                   \
@@ -87,22 +88,22 @@ static const struct keras_loader {
 			.evaluation = evaluations,                             \
 		}                                                              \
 	}
-	KERAS("PyDataset", "; the PyDataset of Keras has no workers.",
+	KERAS("PyDataset", false, "; the PyDataset of Keras has no workers.",
 	      "workers=2 or more of the PyDataset; with "
 	      "use_multiprocessing=True where Python prepares the samples.",
 	      "workers of the PyDataset of the evaluation."),
-	KERAS("PyDataset of threads",
+	KERAS("PyDataset of threads", false,
 	      "; threads of the job prepare the batches of a PyDataset.",
 	      "use_multiprocessing=True of the PyDataset where Python "
 	      "prepares the samples, as its threads run one at a time; else "
 	      "more workers.",
 	      "more workers of the PyDataset of the evaluation."),
-	KERAS("PyDataset of processes",
+	KERAS("PyDataset of processes", true,
 	      "; worker processes prepare the batches of a PyDataset.",
 	      "more workers of the PyDataset; less work and I/O for each "
 	      "sample.",
 	      "more workers of the PyDataset of the evaluation."),
-	KERAS("generator", "; a Python generator makes the batches.",
+	KERAS("generator", false, "; a Python generator makes the batches.",
 	      "a PyDataset with workers, or a pipeline of tf.data, instead "
 	      "of the generator.",
 	      "a PyDataset with workers, or a pipeline of tf.data, for the "
@@ -110,13 +111,13 @@ static const struct keras_loader {
 #undef KERAS
 };
 
-static const struct advice_loader *keras_loader_of(const struct report *r)
+static const struct keras_loader *keras_loader_of(const struct report *r)
 {
 	for (size_t i = 0; i < sizeof(keras_loader) / sizeof(keras_loader[0]);
 	     i++)
 		if (r->keras_loader &&
 		    !strcmp(r->keras_loader, keras_loader[i].name))
-			return &keras_loader[i].words;
+			return &keras_loader[i];
 	return NULL;
 }
 
@@ -125,10 +126,10 @@ const struct advice_loader *advice_loader_of(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
 	bool workers = k && k->workers > 0;
-	const struct advice_loader *keras = keras_loader_of(r);
+	const struct keras_loader *keras = keras_loader_of(r);
 
-	if (keras && (!workers || strstr(r->keras_loader, "processes")))
-		return keras;
+	if (keras && (!workers || keras->processes))
+		return &keras->words;
 	if (r->uses.grain && (workers || !r->uses.tensorflow))
 		return &grain;
 	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;

@@ -35,11 +35,11 @@ int reel_run_parse_classes(const char *words, uint32_t *out,
 		enum reel_class c = class_of(words, n);
 
 		if (c == REEL_CLASS_NONE)
-			return reel_fail(
-				err, REEL_E_USAGE,
-				"'%.*s' is no class of files: data, "
-				"checkpoint, log, code, system, pipe, all",
-				(int)(n < 100 ? n : 100), words);
+			return reel_fail(err, REEL_E_USAGE,
+					 "'%.*s' is no class of files: data, "
+					 "checkpoint, log, code, system, pipe; "
+					 "or all alone",
+					 (int)(n < 100 ? n : 100), words);
 		*out |= 1u << c;
 		words += n;
 		if (!*words)
@@ -56,11 +56,10 @@ int reel_run_default_classes(struct reel_store *const *st, size_t n,
 		int64_t is;
 		bool has;
 
-		if (reel_store_int(
-			    st[i],
-			    "SELECT job_json GLOB '*\"made_by\":\"ioreel "
-			    "run\"*' FROM run",
-			    &is, &has, err))
+		if (reel_store_int(st[i],
+				   "SELECT job_json = '" REEL_RUN_BENCHMARK
+				   "' FROM run",
+				   &is, &has, err))
 			return -1;
 		made += has && is;
 	}

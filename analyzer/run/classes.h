@@ -13,6 +13,9 @@ struct reel_store;
 
 #define REEL_RUN_ALL_CLASSES UINT32_MAX
 
+/* The job of a store that ioreel run wrote. */
+#define REEL_RUN_BENCHMARK "{\"made_by\":\"ioreel run\"}"
+
 /*
  * Read "data,checkpoint" into the bits 1 << enum reel_class of *@out; "all" is
  * REEL_RUN_ALL_CLASSES. 0, or -1 with @err (REEL_E_USAGE).

@@ -86,6 +86,13 @@ for key, (kind, limits, initial) in table.items():
     if kind == "word":
         assert "|".join(v["enum"]) == limits and v["default"] == initial, key
 PY
+# The readers of both epochs begin after a second, or only those of the first.
+for once in false true; do
+	printf '{"schema": "ioreel-workload-1", "name": "o", "epochs": 2, "dataset": {"files": 8, "sample_bytes": 4096}, "pipeline": {"readers": 1, "batch": 4, "start_ns": 1000000000, "start_once": %s}}' $once >once.json
+	rm -rf once.data once.db && "$IOREEL" gen -q once.json once.data && "$IOREEL" run -q once.json --data once.data -o once.db >/dev/null
+	is "start_once $once: fetches that wait for the start" "$(sql once.db "SELECT count(*) FROM v_span WHERE name = 'fetch' AND dur_ns >= 500000000")" $([ $once = true ] && echo 1 || echo 2)
+done
+check 'start_once without start_ns is a fault' '! w set once.json pipeline.start_ns=0 >out 2>&1 && grep -q "pipeline.start_once: of no start_ns" out'
 "$IOREEL" workload keys | cut -f1 | sort >keys
 sed -n 's/^\.\(It \)*Cm //p' "$TOP/man/ioreel-workload.5" | tr -s ' ,.' '\n\n.' |
 	grep -xFf keys | sort -u >said

@@ -264,6 +264,15 @@ static void steps(void)
 	r = quiet();
 	r.calls = 0;
 	ok(has(&r, "NO-PROBLEM"), "an empty run");
+}
+
+/* Imports that lack what a recording has. */
+static void imports(void)
+{
+	struct report r = quiet();
+	struct report_rank k;
+
+	r.calls = 0;
 	r.sources = 1;
 	k = rank_of(0.01, 0, 0);
 	r.rank = &k;
@@ -630,6 +639,7 @@ int main(void)
 	calls();
 	loaders();
 	steps();
+	imports();
 	grades();
 	unknown();
 	run();
