@@ -368,6 +368,7 @@ static int fit_interval(struct fit *f, const struct fit_saves *s)
 {
 	struct workload_checkpoint *c = &f->w->checkpoint;
 	int64_t between, epoch = f->steps_of_epoch, epochs;
+	int64_t all = f->epochs * epoch; /* of the benchmark */
 
 	if (steps_between(f, s, &between))
 		return -1;
@@ -381,7 +382,11 @@ static int fit_interval(struct fit *f, const struct fit_saves *s)
 				  "to the next as a rule",
 				  (long long)s->saves, (long long)epochs);
 	}
-	if (between > 0 && f->steps / between == s->saves) {
+	/* Its epochs of equal steps give the benchmark some more of them. */
+	if (between > 0 && all / between == s->saves + 1 &&
+	    all % between < f->epochs)
+		between += 1;
+	if (between > 0 && all / between == s->saves) {
 		c->every_steps = between;
 		return fit_reason(f, "checkpoint.every_steps", 0.9,
 				  "%lld saves, %lld steps from one to the next "

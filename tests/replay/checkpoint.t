@@ -403,6 +403,23 @@ is 'fit: one after each tenth step' "$(field renamed.json '(d["checkpoint"]["eve
 is 'fit: each of them is one, and alone synced and renamed' "$(field renamed.json '[(f["bytes"], f["count"], f["fsync"], f["rename"]) for f in d["checkpoint"]["files"]]')" \
 	'[(500000, 1, True, True), (100, 1, False, False)]'
 
+# The second epoch is a step shorter: the benchmark has a step more, and no save more.
+cat >shorter.py <<'PY'
+import ioreel, os
+done = 0
+for epoch, steps in enumerate((15, 14)):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(range(steps)):
+            os.read(os.open("sample", os.O_RDONLY), 1000)
+            done += 1
+            if done % 10 == 0:
+                with ioreel.span("checkpoint", step), open("shorter%d" % done, "wb") as f:
+                    f.write(bytes(1000))
+PY
+"$IOREEL" record -q -o shorter.reel -- env PYTHONPATH="$TOP/preload/python" python3 shorter.py
+"$IOREEL" fit -q shorter.reel -o shorter.json
+is 'fit: two checkpoints in 29 steps are two in 30' "$(field shorter.json '2 * 15 // d["checkpoint"]["every_steps"]')" 2
+
 # Archives of all releases of torch: their records, and fit finds the release.
 mkdir releases && cd releases || exit 1
 for release in 2.7 2.1 1.6; do
