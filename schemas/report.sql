@@ -204,9 +204,50 @@ SELECT process_id, coalesce(sum(ns) FILTER (WHERE NOT evaluates), 0),
 FROM excess
 GROUP BY process_id;
 
+-- v_wait_limit: ranks with steps whose wait is not known. loop_ns: from the first
+-- step's start to the last one's end; marked_ns: the part of it in spans of the
+-- threads that step which are no wait for a batch. The wait is in the rest.
+-- unit: ns    empty: no row
+-- source: ioreel-store(5), "Overlap"
+CREATE VIEW v_wait_limit (process_id, loop_ns, marked_ns) AS
+WITH loop AS (
+	SELECT s.process_id, p.thread_id, min(s.start_ns) AS start_ns,
+		max(s.start_ns + s.dur_ns) AS end_ns
+	FROM step s JOIN span p USING (span_id)
+	WHERE EXISTS (SELECT 1 FROM step u WHERE u.process_id = s.process_id
+		AND u.fetch_ns IS NULL)
+	GROUP BY s.process_id, p.thread_id)
+SELECT l.process_id, l.end_ns - l.start_ns, union_ns(
+	max(m.start_ns, l.start_ns),
+	min(m.start_ns + m.dur_ns, l.end_ns) - max(m.start_ns, l.start_ns))
+FROM loop l JOIN span m ON m.thread_id = l.thread_id
+	AND m.start_ns < l.end_ns AND m.start_ns + m.dur_ns > l.start_ns
+WHERE m.name IN ('compute', 'forward', 'backward', 'optimizer', 'checkpoint',
+	'eval')
+GROUP BY l.process_id;
+
+-- v_step_read: bytes of data files that the threads that step read between the
+-- begin of the rank's steady steps and their end, by calls or through mappings that
+-- ended in it.
+-- unit: bytes    empty: no row without anchors
+-- source: ioreel-store(5), "Steps"
+CREATE VIEW v_step_read (process_id, read_bytes) AS
+WITH loop AS MATERIALIZED (
+	SELECT s.process_id, p.thread_id, min(s.start_ns) AS start_ns,
+		max(s.start_ns + s.dur_ns) AS end_ns
+	FROM step s JOIN span p USING (span_id)
+	WHERE s.steady
+	GROUP BY s.process_id, p.thread_id)
+SELECT l.process_id, coalesce(sum(e.bytes), 0)
+FROM loop l CROSS JOIN v_event e ON e.thread_id = l.thread_id
+	AND e.start_ns >= l.start_ns AND e.start_ns < l.end_ns
+WHERE e.call_group = 'read' AND e.class = 'data'
+GROUP BY l.process_id;
+
 -- v_rank: all that is known of each rank, with its loader workers. epochs: how
 -- many epoch spans its steps began in. A rank that has evaluations and no step has
--- them as its loop.
+-- them as its loop. wait_most_share: where wait_share is not known, what it is at
+-- most.
 -- unit: ns; shares 0..1; a factor    empty: no row without anchors; NULL, not
 -- known
 -- source: ioreel-store(5), "Overlap"
@@ -219,7 +260,7 @@ CREATE VIEW v_rank (rank, process_id, world, host, compute_source, steps,
 	wait_share, worker_busy_share, worker_io_share, headroom,
 	worker_call_share, evaluations, evaluation_ns, evaluation_wait_ns,
 	evaluation_loop_wait_ns, epoch_first_wait_ns,
-	evaluation_first_wait_ns) AS
+	evaluation_first_wait_ns, wait_most_share) AS
 SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	(SELECT coalesce(sum(s.steps), 0) FROM step s
 		WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL),
@@ -239,9 +280,11 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 		/ nullif(e.sum_ns, 0), o.wait_share),
 	o.worker_busy_share, o.worker_io_share, o.headroom, w.call_share,
 	coalesce(e.evaluations, 0), e.sum_ns, e.wait_ns, e.loop_wait_ns,
-	b.epoch_wait_ns, b.evaluation_wait_ns
+	b.epoch_wait_ns, b.evaluation_wait_ns,
+	1 - CAST(m.marked_ns AS REAL) / nullif(m.loop_ns, 0)
 FROM v_overlap o
 JOIN rank_time t USING (process_id)
+LEFT JOIN v_wait_limit m USING (process_id)
 LEFT JOIN v_loader_workers w USING (process_id)
 LEFT JOIN v_evaluation e USING (process_id)
 LEFT JOIN v_first_batches b USING (process_id)
@@ -517,10 +560,11 @@ FROM begun b JOIN span e ON e.span_id = b.epoch_span;
 -- v_framework: which frameworks the hooks found, or a profile is of; python: the
 -- job ran one, by the name of an image or by the hooks, which load into any Python.
 -- loader: what prepares the batches of Keras: "PyDataset", "PyDataset of threads",
--- "PyDataset of processes", "generator"; NULL, another or several.
+-- "PyDataset of processes", "generator"; NULL, another or several. steps: what marks
+-- the steps of processes that mark none, "optimizer"; NULL, they mark them.
 -- unit: 0 or 1    empty: 0
 -- source: ioreel-anchors(7)
-CREATE VIEW v_framework (python, pytorch, tensorflow, grain, loader) AS
+CREATE VIEW v_framework (python, pytorch, tensorflow, grain, loader, steps) AS
 SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
 		OR EXISTS (SELECT 1 FROM process WHERE
 			replace(exe, rtrim(exe, replace(exe, '/', '')), '')
@@ -529,7 +573,8 @@ SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
 	coalesce(max(value GLOB 'TensorFlow*'), 0),
 	coalesce(max(value GLOB 'Grain*'), 0),
 	(SELECT iif(min(value) = max(value), min(value), NULL)
-		FROM note WHERE key = 'loader')
+		FROM note WHERE key = 'loader'),
+	(SELECT max(value) FROM note WHERE key = 'steps')
 FROM (SELECT value FROM note WHERE key = 'framework'
 	UNION ALL SELECT framework FROM run WHERE EXISTS (SELECT 1 FROM source));
 

@@ -70,6 +70,19 @@ static const struct advice_loader
 			      "pipeline of the evaluation too.",
 };
 
+/* A loop of PyTorch's that takes its batches from no loader. */
+static const struct advice_loader own_loop = {
+	.none = "; no loader worker was seen, so computation waits for every "
+		"batch.",
+	.unseen = "; the import does not show loader workers.",
+	.start = "a DataLoader with workers (num_workers=2 or more), or a "
+		 "thread that makes the next batch while the model computes.",
+	.hand_over = "fewer and larger tensors in a batch.",
+	.last = "fewer, longer epochs.",
+	.cold = "the loop starts each epoch with no batch ready",
+	.evaluation = "a DataLoader with workers for the evaluation.",
+};
+
 /* Those of Keras for data sets in Python, with any backend; @name: of the note. */
 static const struct keras_loader {
 	const char *name;
@@ -132,5 +145,7 @@ const struct advice_loader *advice_loader_of(const struct report *r)
 		return &keras->words;
 	if (r->uses.grain && (workers || !r->uses.tensorflow))
 		return &grain;
+	if (r->uses.own_loop && !workers)
+		return &own_loop;
 	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
 }

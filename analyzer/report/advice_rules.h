@@ -42,6 +42,11 @@ struct advice_threshold {
 	double checkpoint_share; /* CHECKPOINT: of the run */
 	double epoch_share; /* EPOCH-START: to the first batch, of the run */
 	double evaluation_share; /* EVAL-WAIT: fetches, of the run */
+	/* Fetches take less of the steps, and the steps read so many bytes, so
+	 * much of what the job reads, and more than fetches can, bytes per ns. */
+	double empty_fetch_share;
+	int64_t step_read_bytes;
+	double step_read_share, copy_rate;
 };
 
 extern const struct advice_threshold advice_threshold;
@@ -57,6 +62,10 @@ advice_rule advice_input_bound, advice_input_wait, advice_wait_unknown,
 const struct report_rank *advice_evaluating_rank(const struct report *r);
 /* Does @k wait for workers that are often idle? */
 bool advice_workers_idle(const struct report_rank *k);
+/* Fetches of @k that are too short to read anything: another call reads. */
+bool advice_fetches_little(const struct report_rank *k);
+/* The steps of the rank that waits most read its data, its fetches do not. */
+bool advice_reads_in_steps(const struct report *r);
 /* Count the job's steps, and the steps without a fetch. Returns true when the
  * share of its wait is not known for a rank, as it has too many of the latter. */
 bool advice_unknown_steps(const struct report *r, int64_t *unknown,

@@ -355,9 +355,61 @@ bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 					   unknown) ||
 		    __builtin_add_overflow(*steps, k->steps, steps))
 			*unknown = *steps = 0; /* no real store */
-		any |= k->steps > 0 && k->wait_share == REPORT_NONE;
+		any |= k->steps > 0 && k->wait_share == REPORT_NONE &&
+		       (k->wait_most_share == REPORT_NONE ||
+			k->wait_most_share >= advice_threshold.wait_share);
 	}
 	return any;
+}
+
+/* The mark that tells the wait of a loop without a loader. */
+#define MARK_FETCH                                                             \
+	"a mark around what makes a batch: with ioreel.span(\"fetch\"): in "   \
+	"Python, ioreel.h in C (man ioreel-anchors)."
+
+bool advice_fetches_little(const struct report_rank *k)
+{
+	return k->steps > 0 && k->workers <= 0 && !k->unknown_steps &&
+	       k->steady_ns > 0 &&
+	       (double)k->steady_fetch_ns < advice_threshold.empty_fetch_share *
+						    (double)k->steady_ns;
+}
+
+bool advice_reads_in_steps(const struct report *r)
+{
+	const struct report_rank *k = report_slowest(r);
+	double bytes = (double)r->step_read_bytes;
+
+	return r->step_read_bytes >= advice_threshold.step_read_bytes &&
+	       bytes >= advice_threshold.step_read_share *
+				(double)r->group[REEL_GROUP_READ].bytes &&
+	       bytes > advice_threshold.copy_rate * (double)k->steady_fetch_ns;
+}
+
+/* A loop that reads its data by itself. */
+static bool append_own_loop(const struct report *r, struct advice *a)
+{
+	const struct report_rank *k = report_slowest(r);
+	char num[REEL_NUM];
+
+	if (advice_reads_in_steps(r)) {
+		advice_append(a->text,
+			      "the fetches read nothing, and the steps read %s "
+			      "outside of them: that time counts as "
+			      "computation.",
+			      reel_num_bytes(num, (double)r->step_read_bytes));
+		advice_fact(a, "step_read", "bytes",
+			    (double)r->step_read_bytes);
+	} else if (r->uses.own_loop && k) {
+		advice_append(a->text,
+			      "the job takes its batches from no loader that "
+			      "the hooks mark; a step is the time from one "
+			      "optimizer step to the next.");
+	} else {
+		return false;
+	}
+	advice_append(a->try_this, MARK_FETCH);
+	return true;
 }
 
 bool advice_wait_unknown(const struct report *r, struct advice *a)
@@ -365,8 +417,11 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 	char num[REEL_NUM], all[REEL_NUM];
 	int64_t unknown, steps;
 
-	if (!advice_unknown_steps(r, &unknown, &steps))
+	if (!advice_unknown_steps(r, &unknown, &steps) &&
+	    !advice_reads_in_steps(r))
 		return false;
+	if (append_own_loop(r, a))
+		return true;
 	advice_append(
 		a->text,
 		"no fetch was recorded for %s of %s steps, so the time that "

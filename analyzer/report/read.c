@@ -174,6 +174,7 @@ static int fill_uses(struct report *r, struct reel_view *v)
 	r->uses.pytorch = INT("pytorch");
 	r->uses.tensorflow = INT("tensorflow");
 	r->uses.grain = INT("grain");
+	r->uses.own_loop = !strcmp(reel_view_text(v, "steps"), "optimizer");
 	return copy_text(&r->keras_loader, v, "loader");
 }
 
@@ -363,6 +364,7 @@ static void get_rank(struct report_rank *k, struct reel_view *v)
 	k->computing_share = REAL("computing_share");
 	k->stall_share = REAL("stall_share");
 	k->wait_share = REAL("wait_share");
+	k->wait_most_share = REAL("wait_most_share");
 	k->worker_busy_share = REAL("worker_busy_share");
 	k->worker_io_share = REAL("worker_io_share");
 	k->worker_call_share = REAL("worker_call_share");
@@ -554,6 +556,24 @@ static int read_queue(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
+/* The view passes over the thread's events, so only where fetches take no time. */
+static int read_steps(struct report *r, struct reel_error *err)
+{
+	const struct report_rank *k = report_slowest(r);
+	struct reel_view v;
+
+	if (!k || !advice_fetches_little(k))
+		return 0;
+	reel_view_open(&v, r->st,
+		       "SELECT read_bytes FROM v_step_read "
+		       "WHERE process_id = ?1",
+		       err);
+	reel_view_bind(&v, k->process_id);
+	if (reel_view_next(&v))
+		r->step_read_bytes = reel_view_int(&v, "read_bytes");
+	return reel_view_close(&v);
+}
+
 int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 {
 	r->st = st;
@@ -571,7 +591,8 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 	reel_cpu_contention_read(&r->cpu_contention, st);
 	return report_completeness_read(&r->completeness, st, err) ||
 			       read_journals(r, err) || read_busiest(r, err) ||
-			       read_queue(r, err) || advise(r, err)
+			       read_queue(r, err) || read_steps(r, err) ||
+			       advise(r, err)
 		       ? -1
 		       : 0;
 }

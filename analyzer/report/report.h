@@ -72,6 +72,7 @@ struct report_rank {
 	double hidden_share, computing_share, stall_share, wait_share,
 		worker_busy_share, worker_io_share, worker_call_share,
 		headroom;	      /* REPORT_NONE */
+	double wait_most_share;	      /* where wait_share is not known; NONE */
 	int64_t workers, min_workers; /* REPORT_NONE: none seen */
 	int64_t worker_restarts; /* passes, not the first, with new workers */
 	/* Loops without training that fetched; REPORT_NONE: there was none. */
@@ -164,6 +165,9 @@ struct report {
 	} small[2];		   /* reads, writes below 16 KiB */
 	int64_t flushes, flush_ns; /* of streams, among REEL_GROUP_SYNC */
 	int64_t journal_ns;	   /* of metadata calls on files of SQLite */
+	/* Bytes that the stepping thread of the rank that waits most read in its
+	 * steady steps, where its fetches take next to no time; else 0. */
+	int64_t step_read_bytes;
 	int64_t checkpoint_ns, checkpoints;
 	int64_t epochs, epoch_start_ns; /* last: of all but the first */
 	int64_t worker_restarts;	/* of the first rank */
@@ -173,6 +177,7 @@ struct report {
 	} busiest[REPORT_BUSIEST]; /* calls of advice_own_io_rank() */
 	struct {
 		bool python, pytorch, tensorflow, grain;
+		bool own_loop; /* of PyTorch, without a loader that is hooked */
 	} uses;		    /* a Python ran; frameworks that the hooks found */
 	char *keras_loader; /* v_framework.loader; or NULL */
 	/* Findings. */

@@ -217,7 +217,7 @@ static void print_overlap(const struct report_rank *k)
 		put_under(&b);
 }
 
-static void print_unknown(const struct report_rank *k)
+static void print_unknown(const struct report *r, const struct report_rank *k)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char unknown[REEL_NUM], steps[REEL_NUM];
@@ -235,6 +235,14 @@ static void print_unknown(const struct report_rank *k)
 			      "How long a step waits for its batch is not "
 			      "known: no fetch was recorded.",
 			      NULL);
+	if (r->uses.own_loop) {
+		reel_buf_puts(&b,
+			      " The job marks no steps: each is the time from "
+			      "one optimizer step to the next.",
+			      NULL);
+		put_under(&b);
+		return;
+	}
 	reel_buf_puts(&b,
 		      " A step that is one graph of TensorFlow fetches inside "
 		      "it (ioreel record --profile-steps A-B); elsewhere mark "
@@ -314,7 +322,7 @@ static void print_steps(const struct report *r)
 	put_line(&b, 2);
 	print_parts(k);
 	print_overlap(k);
-	print_unknown(k);
+	print_unknown(r, k);
 	if (r->ranks > 1)
 		printf("  %s ranks; --ranks shows each\n",
 		       reel_num_count(num, r->ranks));

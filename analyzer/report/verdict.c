@@ -76,6 +76,42 @@ static void add_but(struct reel_buf *b, const struct report *r)
 	}
 }
 
+/* The part of the loop in which @k can wait. */
+static void add_most(struct reel_buf *b, const struct report_rank *k)
+{
+	char part[REEL_NUM];
+
+	reel_buf_printf(b, NULL,
+			"at most %s, what backward passes, optimizer steps and "
+			"checkpoints leave of its loop",
+			reel_columns_percent(part, k->wait_most_share));
+}
+
+static void add_unknown(struct reel_buf *b, const struct report *r,
+			const struct report_rank *k)
+{
+	char num[REEL_NUM], all[REEL_NUM];
+	int64_t unknown, steps;
+
+	reel_buf_puts(
+		b, "How long the job waits for its input is not known: ", NULL);
+	if (advice_reads_in_steps(r)) {
+		reel_buf_printf(
+			b, NULL,
+			"its fetches read nothing, and its steps read "
+			"%s outside of them",
+			reel_num_bytes(num, (double)r->step_read_bytes));
+	} else if (k && k->wait_most_share != REPORT_NONE) {
+		add_most(b, k);
+	} else {
+		advice_unknown_steps(r, &unknown, &steps);
+		reel_buf_printf(b, NULL,
+				"no fetch was recorded for %s of its %s steps",
+				reel_num_count(num, unknown),
+				reel_num_count(all, steps));
+	}
+}
+
 static void add_wait(struct reel_buf *b, const struct report *r,
 		     const struct report_rank *k)
 {
@@ -84,6 +120,11 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 			  : advice_of(r, "INPUT-WAIT") ? "waits moderately"
 						       : "hardly waits";
 
+	if (k->wait_share == REPORT_NONE && k->wait_most_share != REPORT_NONE) {
+		reel_buf_puts(b, "The job hardly waits for its input: ", NULL);
+		add_most(b, k);
+		return;
+	}
 	reel_buf_printf(b, NULL, "The job %s for its input: %s of %s (%s of %s",
 			how, reel_columns_percent(part, k->wait_share),
 			k->steps > 0 ? LOOP : EVALUATION,
@@ -152,9 +193,10 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 {
 	const struct report_rank *k = report_slowest(r);
 	int64_t unknown, steps, mean_ns, io_ns = report_io_ns(r, &mean_ns);
-	bool known = !advice_unknown_steps(r, &unknown, &steps);
+	bool known = !advice_unknown_steps(r, &unknown, &steps) &&
+		     !advice_reads_in_steps(r);
 	struct reel_buf b = REEL_BUF_INIT;
-	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN], num[REEL_NUM],
+	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN],
 		ranks[ADVICE_MOST_OF];
 	bool waits = k && k->wait_share >= advice_threshold.wait_share;
 
@@ -174,12 +216,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 			      "file that the shim could see",
 			      err);
 	} else if (!known && !waits) {
-		reel_buf_printf(&b, err,
-				"How long the job waits for its input is not "
-				"known: no fetch was recorded for %s of its %s "
-				"steps",
-				reel_num_count(num, unknown),
-				reel_num_count(time, steps));
+		add_unknown(&b, r, k);
 		add_but(&b, r);
 	} else if (k) {
 		add_wait(&b, r, k);

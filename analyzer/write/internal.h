@@ -127,6 +127,24 @@ struct writer_names {
 	uint32_t used;
 };
 
+/* steps.c: a thread with spans of backward passes or of optimizers. */
+struct writer_trainer {
+	uint32_t process, thread;
+	int64_t first_ns; /* start of the first of them */
+	int64_t *end_ns;  /* of each step */
+	uint32_t steps, room;
+	bool backwards; /* it has backward passes */
+	bool trained;	/* one since its last step */
+};
+
+struct writer_trainers {
+	struct writer_trainer *trainer;
+	uint32_t trainers, room;
+	struct reel_intmap by_thread; /* index of trainer */
+	struct reel_intmap marking;   /* processes that mark steps */
+	uint32_t last_span;	      /* the highest id */
+};
+
 struct reel_writer {
 	struct reel_store *st;
 	struct reel_pool *pool;	   /* NULL: one thread does all */
@@ -160,6 +178,7 @@ struct reel_writer {
 	bool spans_unsorted;
 	char **span_name; /* those that no kind has */
 	uint32_t spans, span_room, span_names, span_name_room;
+	struct writer_trainers trainers;
 	struct reel_rows files; /* in no block yet */
 	struct reel_file_row last_file;
 	uint64_t events, calls; /* without those of launchers */
@@ -232,6 +251,16 @@ int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
 		     bool closed, struct reel_error *err);
 int writer_spans_flush(struct reel_writer *w, struct reel_error *err);
 void writer_spans_fini(struct reel_writer *w);
+
+/* writer.c: a span for the stages. */
+int writer_span_add(struct reel_writer *w, const struct reel_span_event *sp,
+		    bool closed, struct reel_error *err);
+
+/* steps.c: take note of @sp; at the end, the steps of processes that mark none. */
+int writer_steps_see(struct reel_writer *w, const struct reel_span_event *sp,
+		     struct reel_error *err);
+int writer_steps_put(struct reel_writer *w, struct reel_error *err);
+void writer_steps_fini(struct reel_writer *w);
 
 /* counters.c: the ranks and events of the run are those of its only source. */
 int writer_source_finish(struct reel_writer *w,

@@ -119,6 +119,7 @@ void reel_writer_free(struct reel_writer *w)
 	free(w->open_order);
 	free(w->open);
 	writer_spans_fini(w);
+	writer_steps_fini(w);
 	reel_rows_fini(&w->files);
 	writer_inserts_close(w);
 	writer_counters_fini(w);
@@ -166,20 +167,28 @@ int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
 	return it ? 0 : -1;
 }
 
-int reel_writer_span(struct reel_writer *w, const struct reel_span_event *sp,
-		     bool closed, struct reel_error *err)
+int writer_span_add(struct reel_writer *w, const struct reel_span_event *sp,
+		    bool closed, struct reel_error *err)
 {
-	struct writer_item *it;
+	struct writer_item *it = writer_item_add(w, ITEM_SPAN, err);
 
-	reel_writer_reach(w, sp->start_ns + sp->dur_ns);
-	if (w->counts_only)
-		return 0;
-	it = writer_item_add(w, ITEM_SPAN, err);
 	if (!it)
 		return -1;
 	it->span = *sp;
 	it->closed = closed;
 	return writer_item_text(w, it, 0, sp->name, err);
+}
+
+int reel_writer_span(struct reel_writer *w, const struct reel_span_event *sp,
+		     bool closed, struct reel_error *err)
+{
+	reel_writer_reach(w, sp->start_ns + sp->dur_ns);
+	if (w->counts_only)
+		return 0;
+	return writer_steps_see(w, sp, err) ||
+			       writer_span_add(w, sp, closed, err)
+		       ? -1
+		       : 0;
 }
 
 void reel_writer_counter(struct reel_writer *w, enum reel_writer_counter which,
@@ -196,11 +205,12 @@ uint64_t reel_writer_events(const struct reel_writer *w)
 int reel_writer_finish(struct reel_writer *w, const struct reel_writer_run *run,
 		       struct reel_error *err)
 {
-	if (reel_writer_settle(w, err) || writer_blocks_flush(w, err) ||
-	    writer_opens_flush(w, 0, err) || reel_writer_settle(w, err) ||
-	    writer_files_flush(w, err) || writer_calls_put(w, err) ||
-	    writer_spans_flush(w, err) || writer_code_put(w, err) ||
-	    writer_run_put(w, run, err) || writer_source_finish(w, run, err))
+	if (writer_steps_put(w, err) || reel_writer_settle(w, err) ||
+	    writer_blocks_flush(w, err) || writer_opens_flush(w, 0, err) ||
+	    reel_writer_settle(w, err) || writer_files_flush(w, err) ||
+	    writer_calls_put(w, err) || writer_spans_flush(w, err) ||
+	    writer_code_put(w, err) || writer_run_put(w, run, err) ||
+	    writer_source_finish(w, run, err))
 		return -1;
 	return metrics_finish(w, err);
 }

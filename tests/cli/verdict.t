@@ -290,6 +290,75 @@ check 'WAIT-UNKNOWN: steps without a recorded fetch' '
 check 'no computation is reported for them' '
 	! grep -q "Computing:" unknown.out && grep -qE "^  all +" unknown.out'
 
+# A loop that takes its batches from no loader.
+cat >loop.py <<'PY'
+open("tokens", "wb").write(b"x" * (8 << 20))
+def batch():
+    with open("tokens", "rb", buffering=0) as f:
+        for i in range(8):
+            f.read(1 << 20)
+    time.sleep(0.02)
+def train(i):
+    with ioreel.span("backward"):
+        compute(0.01)
+    for part in range(2): # an optimizer for each part
+        with ioreel.span("optimizer"):
+            compute(0.005)
+PY
+cat loop.py - <<'PY' | job own
+for i in range(10):
+    batch()
+    train(i)
+PY
+check 'WAIT-UNKNOWN: a loop that marks no step' '
+	"$python" said.py own WAIT-UNKNOWN "not known: at most" &&
+	grep -q "from one optimizer step to the next" own.words'
+cat >own_steps.py <<'PY'
+"""A step is from an optimizer step to the next, the first from its backward pass."""
+import json, subprocess
+rows = subprocess.check_output(["ioreel", "sql", "own.reel", "--format", "tsv",
+    "SELECT name, start_ns, start_ns + dur_ns FROM v_span ORDER BY start_ns"], text=True)
+rows = [r.split("\t") for r in rows.splitlines()[1:]]
+steps = [(int(s), int(e)) for n, s, e in rows if n == "step"]
+ends = [int(e) for n, s, e in rows if n == "optimizer"][1::2]
+first = min(int(s) for n, s, e in rows if n == "backward")
+assert steps == list(zip([first] + ends, ends)), (steps, ends)
+most, = [k["wait_most_share"] for k in json.load(open("own.json"))["ranks"]]
+marked = sum(int(e) - int(s) for n, s, e in rows if n != "step")
+assert abs(most - (1 - marked / (ends[-1] - first))) < 1e-6, most
+PY
+check 'its steps, and the most that they wait' '"$python" own_steps.py'
+cat loop.py - <<'PY' | job own_fetch
+for i in range(10):
+    with ioreel.span("fetch"):
+        batch()
+    train(i)
+PY
+check 'INPUT-BOUND: a mark around its batches tells the wait' '
+	"$python" said.py own_fetch INPUT-BOUND "The job waits for its input: "'
+cat loop.py - <<'PY' | job own_range
+for i in ioreel.steps(range(10)):
+    batch()
+    train(i)
+PY
+check 'WAIT-UNKNOWN: fetches that read nothing, steps that read' '
+	"$python" said.py own_range WAIT-UNKNOWN "read nothing, and its steps read 75.5 MB"'
+cat loop.py - <<'PY' | job own_thread
+import queue, threading
+ready = queue.Queue(20)
+def fill():
+    for i in range(10):
+        batch()
+        ready.put(i)
+thread = threading.Thread(target=fill)
+thread.start()
+time.sleep(0.5)
+for i in ioreel.steps(iter(ready.get, 9)):
+    train(i)
+PY
+check 'NO-PROBLEM: another thread reads for the steps' '
+	"$python" said.py own_thread NO-PROBLEM "The job hardly waits for its input: "'
+
 job loads <<'PY'
 end = time.monotonic() + 1
 while time.monotonic() < end:

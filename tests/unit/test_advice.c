@@ -46,6 +46,7 @@ static struct report_rank rank_of(double stall, double busy, double io)
 				    .median_fetch_ns = S / 10,
 				    .stall_share = stall,
 				    .wait_share = stall,
+				    .wait_most_share = REPORT_NONE,
 				    .workers = 2,
 				    .worker_busy_share = busy,
 				    .worker_io_share = io,
@@ -370,6 +371,13 @@ static void unknown(void)
 		   strstr(verdict, "9 of its 10 steps") &&
 		   strstr(r.advice[0].try_this, "ioreel.steps"),
 	   "many unknown steps: %s", verdict);
+	two[0].wait_most_share = 0.05;
+	ok(only(&r, "WAIT-UNKNOWN", "not known: at most 5.0 %"),
+	   "an upper bound: %s", verdict);
+	two[0].wait_most_share = 0.04;
+	ok(only(&r, "NO-PROBLEM", "hardly waits for its input: at most 4.0 %"),
+	   "a low one: %s", verdict);
+	two[0].wait_most_share = REPORT_NONE;
 	r.uses.tensorflow = true;
 	ok(has(&r, "WAIT-UNKNOWN") &&
 		   strstr(r.advice[0].try_this, "--profile-steps A-B"),
