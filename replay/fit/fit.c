@@ -71,6 +71,7 @@ static void fit_fini(struct fit *f)
 		free(f->file[i].path);
 	free(f->file);
 	free(f->visit);
+	fit_own_loop_fini(f);
 	free(f->evaluation.start_ns);
 	free(f->evaluation.end_ns);
 }

@@ -33,6 +33,13 @@ struct fit_evaluations {
 	uint32_t n;
 };
 
+/* own_loop.c: the steps of a loop without a loader; steps 0: the job has one. */
+struct fit_own_loop {
+	int64_t *compute_ns; /* of each step */
+	int64_t *work_ns;    /* on its batch, without calls */
+	uint32_t steps, compute_room, work_room;
+};
+
 struct fit {
 	struct reel_store *st;
 	struct workload *w;
@@ -51,6 +58,7 @@ struct fit {
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	bool repeats; /* a marked epoch has several passes over the files */
 	int64_t steps_of_epoch;
+	struct fit_own_loop own_loop;
 	bool inference; /* the job has no step: its epochs are evaluations, and its
 			 * steps are their batches */
 	int64_t first_rank; /* whose steps are looked at */
@@ -114,9 +122,13 @@ bool fit_one_sample(int format);
 int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 			 uint32_t **counts, uint32_t *counts_n);
 
-/* Kendall's tau of the places of the reads of a process that are as large as the mean
- * at least; *@n of them, 0 where it is not seen. 0 or -1. */
-int fit_order_of_records(struct fit *f, double *tau, uint32_t *n);
+/* The reads of a process that are as large as the mean at least. */
+struct fit_places {
+	double tau;	   /* Kendall's, of their places */
+	int64_t run_bytes; /* that follow one another in a file, as a rule */
+	uint32_t reads;	   /* 0: not seen */
+};
+int fit_order_of_records(struct fit *f, struct fit_places *out);
 
 /* Times between the batches of evaluations, as fit_column(). */
 int fit_evaluation_steps(struct fit *f, int64_t **value, uint32_t *n);
@@ -148,6 +160,8 @@ int fit_visits(struct fit *f);
 int fit_file_keys(struct fit *f);
 int fit_evaluation(struct fit *f);
 int fit_steps(struct fit *f);
+int fit_own_loop(struct fit *f); /* of fit_steps() */
+void fit_own_loop_fini(struct fit *f);
 int fit_samples(struct fit *f);
 int fit_chain(struct fit *f);	  /* of fit_samples() */
 int fit_records(struct fit *f);	  /* of fit_samples() */

@@ -150,21 +150,44 @@ static int put_order(struct fit *f, double tau, const char *of)
 		"Kendall's tau of the order of the %s is %.2f", of, tau);
 }
 
+/* Samples that are read one behind the other although the order is a shuffle. */
+static int fit_block(struct fit *f, int64_t run_bytes)
+{
+	struct workload_pipeline *p = &f->w->pipeline;
+	double size = 0, samples;
+
+	for (uint32_t i = 0; i < f->files; i++)
+		size += (double)f->file[i].size;
+	if (p->order != WORKLOAD_SHUFFLE || size <= 0)
+		return 0;
+	samples = (double)run_bytes * f->files *
+		  (double)f->w->dataset.samples_per_file / size;
+	if (samples < 1.5 || samples > 1e9)
+		return 0;
+	p->block = llround(samples);
+	return fit_reason(f, "pipeline.block", 0.7,
+			  "reads that follow one another have %lld bytes, "
+			  "%.1f samples",
+			  (long long)run_bytes, samples);
+}
+
 static int fit_order(struct fit *f)
 {
 	struct workload_pipeline *p = &f->w->pipeline;
 	const struct format *format = format_of(f->w->dataset.format);
-	uint32_t each = f->visits / (uint32_t)f->epochs, reads;
+	uint32_t each = f->visits / (uint32_t)f->epochs;
+	struct fit_places places;
 	uint32_t *place;
 	double tau, same;
 
 	/* Samples in any order: the files do not show it. */
 	if (format && format->any_order && f->w->dataset.samples_per_file > 1 &&
 	    !f->w->access.chain_n) {
-		if (fit_order_of_records(f, &tau, &reads))
+		if (fit_order_of_records(f, &places))
 			return -1;
-		if (reads)
-			return put_order(f, tau, "reads in the files") ||
+		if (places.reads)
+			return put_order(f, places.tau, "reads in the files") ||
+			       fit_block(f, places.run_bytes) ||
 			       fit_reason(f, "pipeline.reshuffle", 0.3,
 					  "not compared: the places of the "
 					  "reads of two epochs");

@@ -297,9 +297,23 @@ static int of_threads(struct fit *f)
 			  p.n);
 }
 
+static int of_own_loop(struct fit *f)
+{
+	struct fit_own_loop *o = &f->own_loop;
+
+	return put_batches(f, o->work_ns, o->steps) ||
+	       fit_reason(f, "preprocess.sample_ns", 0.4,
+			  "time of %u steps up to their last read before the "
+			  "backward pass, without their calls%s",
+			  o->steps, fit_busy_words(f));
+}
+
 int fit_preprocess(struct fit *f)
 {
 	const struct workload_pipeline *p = &f->w->pipeline;
+
+	if (f->own_loop.steps && !p->readers)
+		return of_own_loop(f);
 
 	if (p->readers && p->unit == WORKLOAD_THREAD)
 		return of_threads(f);

@@ -189,7 +189,35 @@ static int64_t ordered_pairs(const struct read *r, uint32_t n, int64_t *all)
 	return up;
 }
 
-int fit_order_of_records(struct fit *f, double *tau, uint32_t *n)
+/* The median of the bytes of reads that follow one another, by their bytes. */
+static int run_of(struct fit *f, const struct read *r, uint32_t n, int64_t *out)
+{
+	int64_t *run = reel_alloc((size_t)n + 1, sizeof(*run), f->err);
+	int64_t all = 0, half = 0;
+	uint32_t runs = 0, i = 0;
+
+	if (!run)
+		return -1;
+	for (i = 0; i < n; i++) {
+		bool follows = i && r[i].process_id == r[i - 1].process_id &&
+			       r[i].file == r[i - 1].file &&
+			       r[i].offset == r[i - 1].offset + r[i - 1].bytes;
+
+		if (follows)
+			run[runs - 1] += r[i].bytes;
+		else
+			run[runs++] = r[i].bytes;
+		all += r[i].bytes;
+	}
+	qsort(run, runs, sizeof(*run), by_size);
+	for (i = 0; i < runs && 2 * half < all; i++)
+		half += run[i];
+	*out = i ? run[i - 1] : 0;
+	free(run);
+	return 0;
+}
+
+int fit_order_of_records(struct fit *f, struct fit_places *out)
 {
 	struct reads r = {.n = 0};
 	int64_t up = 0, all = 0;
@@ -210,8 +238,10 @@ int fit_order_of_records(struct fit *f, double *tau, uint32_t *n)
 					    (uint32_t)f->epochs,
 				    &all);
 	}
+	if (!rc)
+		rc = run_of(f, r.read, kept, &out->run_bytes);
 	free(r.read);
-	*n = all ? kept : 0;
-	*tau = all ? (double)up / (double)all : 1;
+	out->reads = all ? kept : 0;
+	out->tau = all ? (double)up / (double)all : 1;
 	return rc;
 }

@@ -166,6 +166,16 @@ static int find_passes(struct fit *f)
 	return 0;
 }
 
+/* A file that stays open may be read several times. */
+static uint32_t passes_of(const struct fit_visit *v, int64_t size)
+{
+	double passes = size > 0 ? (double)v->bytes / (double)size : 1;
+
+	return passes < 0.25   ? 0
+	       : passes < 1.75 ? 1
+			       : (uint32_t)(passes + 0.25);
+}
+
 /* Visits of a large part of a file; else the bytes: opens that look at the start, or
  * at a sample, of a file are no epochs. */
 static int64_t unmarked_epochs(const struct fit *f)
@@ -179,7 +189,7 @@ static int64_t unmarked_epochs(const struct fit *f)
 		const struct fit_visit *v = &f->visit[i];
 
 		read += (double)v->bytes;
-		large += v->bytes >= f->file[v->file].size / 4;
+		large += passes_of(v, f->file[v->file].size);
 	}
 	passes = large >= f->files ? (double)large / f->files
 		 : size > 0	   ? read / size + 0.5
@@ -191,6 +201,7 @@ int fit_steps(struct fit *f)
 {
 	struct workload *w = f->w;
 	int64_t steps;
+	bool marked;
 
 	if (fit_ask(f, "SELECT count(*) FROM v_rank", 0, &f->ranks) ||
 	    fit_ask(f, "SELECT min(rank) FROM v_rank WHERE steps > 0", 0,
@@ -200,25 +211,29 @@ int fit_steps(struct fit *f)
 		    "(SELECT min(rank) FROM v_rank WHERE steps > 0)",
 		    0, &steps) ||
 	    fit_ask(f,
-		    "SELECT count(*) FROM v_epoch WHERE steps > 0 AND rank = "
+		    "SELECT count(DISTINCT epoch_span) FROM step WHERE rank = "
 		    "(SELECT min(rank) FROM v_rank WHERE steps > 0)",
 		    0, &f->epochs) ||
 	    (!steps && find_inference(f, &steps)))
 		return -1;
 	f->steps = steps;
-	if (find_passes(f))
+	if (fit_own_loop(f) || find_passes(f))
 		return -1;
-	if (!f->epochs)
+	marked = f->epochs > 0;
+	if (!marked)
 		f->epochs = unmarked_epochs(f);
 	f->steps_of_epoch = steps ? (steps + f->epochs - 1) / f->epochs : 0;
 	w->ranks = f->ranks;
 	w->epochs = f->epochs;
+	if (!marked && fit_reason(f, "epochs", 0.3,
+				  "no epoch was marked: the number of times "
+				  "that each file was read"))
+		return -1;
 	if (!steps)
-		return fit_reason(f, "epochs", 0.3,
-				  "no steps were marked: the number of times "
-				  "that each file was read") ||
-		       fit_reason(f, "ranks", f->ranks ? 0.9 : 0,
+		return fit_reason(f, "ranks", f->ranks ? 0.9 : 0,
 				  "processes of the job");
+	if (!marked)
+		return fit_reason(f, "ranks", 0.95, "processes that step");
 	return fit_reason(
 		       f, "epochs", f->repeats ? 0.8 : 0.95,
 		       f->repeats ? "each of the files is read so often, one "
@@ -264,6 +279,19 @@ static const char *steps_of_one =
 	"SELECT compute_ns AS ns FROM v_step WHERE rank = ?1 AND steady AND "
 	"compute_ns IS NOT NULL ORDER BY start_ns";
 
+/* The steady ones. */
+static int own_steps(struct fit *f, int64_t **value, uint32_t *n)
+{
+	const struct fit_own_loop *o = &f->own_loop;
+
+	*n = o->steps - 1;
+	*value = reel_alloc((size_t)*n + 1, sizeof(**value), f->err);
+	if (!*value)
+		return -1;
+	memcpy(*value, o->compute_ns + 1, *n * sizeof(**value));
+	return 0;
+}
+
 int fit_compute(struct fit *f)
 {
 	struct workload_compute *c = &f->w->compute;
@@ -272,11 +300,13 @@ int fit_compute(struct fit *f)
 	uint32_t n;
 	int rc;
 
-	if ((f->inference
-		     ? fit_evaluation_steps(f, &value, &n)
-		     : fit_column(f, together ? steps_of_all : steps_of_one,
-				  &value, &n)) ||
-	    fit_where(f))
+	if (f->own_loop.steps ? own_steps(f, &value, &n)
+	    : f->inference
+		    ? fit_evaluation_steps(f, &value, &n)
+		    : fit_column(f, together ? steps_of_all : steps_of_one,
+				 &value, &n))
+		goto fail;
+	if (fit_where(f))
 		goto fail;
 	/* Sleeping needs no processor. */
 	if (f->w->compute.on == WORKLOAD_PROCESSOR)
@@ -293,6 +323,12 @@ int fit_compute(struct fit *f)
 	memcpy(c->series_ns, value, c->series_ns_n * sizeof(*value));
 	rc = quantiles_of(&c->step_ns, value, n, FIT_QUANTILES, f->err);
 	free(value);
+	if (!rc && f->own_loop.steps)
+		return fit_reason(
+			f, "compute.step_ns", 0.4,
+			"%u steps from one optimizer step to the next, each "
+			"from its last read before the backward pass%s",
+			n, fit_busy_words(f));
 	return rc ||
 	       fit_reason(f, "compute.step_ns",
 			  f->busy   ? 0.4

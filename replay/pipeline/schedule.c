@@ -21,6 +21,7 @@ void schedule_init(struct schedule *s, const struct workload *w,
 	s->readers = p->readers ? (uint64_t)p->readers : 1;
 	s->batch = (uint64_t)(train ? p->batch : w->evaluation.batch);
 	s->window = (uint64_t)p->window;
+	s->block = any_order ? (uint64_t)p->block : 1;
 	s->order = train ? p->order : WORKLOAD_SEQUENTIAL;
 	s->drop_last = train && p->drop_last;
 	s->reshuffle = p->reshuffle;
@@ -38,11 +39,15 @@ static uint64_t seed_of(const struct schedule *s, uint64_t epoch)
 static uint64_t item_at(const struct schedule *s, uint64_t epoch, uint64_t i,
 			uint64_t n)
 {
-	uint64_t first, size;
+	uint64_t first, size, blocks = n / s->block;
 
 	switch (s->order) {
-	case WORKLOAD_SHUFFLE:
-		return permuted(i, n, seed_of(s, epoch));
+	case WORKLOAD_SHUFFLE: /* what is no whole block comes last */
+		if (i / s->block >= blocks)
+			return i;
+		return permuted(i / s->block, blocks, seed_of(s, epoch)) *
+			       s->block +
+		       i % s->block;
 	case WORKLOAD_WINDOW: /* within each window */
 		first = i / s->window * s->window;
 		size = n - first < s->window ? n - first : s->window;

@@ -3,7 +3,8 @@
  * Which samples a reader reads, in which order. All ranks and readers together
  * read each sample once an epoch, but for the last ones with drop_last.
  *
- * Formats of any order: position i of the epoch is sample permuted(i); step s of
+ * Formats of any order: position i of the epoch is sample permuted(i), where blocks
+ * of samples stay together; step s of
  * rank r has the positions [(s * ranks + r) * batch, + batch), and reader s %
  * readers reads it. Streams: the files of the epoch's order are dealt to the ranks
  * in turn, those of a rank to its readers; each makes batches of its own samples.
@@ -21,7 +22,7 @@ struct schedule {
 	bool any_order;
 	uint64_t rank, ranks;
 	uint64_t readers; /* at least 1 */
-	uint64_t batch, window;
+	uint64_t batch, window, block;
 	int order; /* enum workload_order */
 	bool drop_last, reshuffle;
 	uint64_t seed;

@@ -114,7 +114,8 @@ static int certain_orders(const struct workload *w)
 	double shuffled = (double)d->files; /* of streams */
 
 	if (access_any_order(w))
-		shuffled *= (double)d->samples_per_file;
+		shuffled *=
+			(double)d->samples_per_file / (double)w->pipeline.block;
 	if (w->pipeline.order == WORKLOAD_SEQUENTIAL || shuffled >= 8)
 		return RULES_RUNS;
 	return shuffled > 2 ? 2 : 1;

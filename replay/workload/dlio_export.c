@@ -214,6 +214,8 @@ static void put_reader(struct writing *to)
 		line(to, "  sample_shuffle: seed");
 	if (p->order == WORKLOAD_WINDOW)
 		line(to, "  shuffle_size: %" PRId64, p->window);
+	if (p->block > 1)
+		lost(to, "pipeline.block: single samples are shuffled");
 	if (torch && p->order != WORKLOAD_SEQUENTIAL)
 		lost(to, "pipeline.order: the PyTorch loader of DLIO reads in "
 			 "order, with these keys too");

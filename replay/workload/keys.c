@@ -139,6 +139,7 @@ static const struct workload_key pipeline[] = {
 	INTEGER(workload_pipeline, prefetch, 1, 1024, 2),
 	WORD(workload_pipeline, order, orders, WORKLOAD_SEQUENTIAL),
 	INTEGER(workload_pipeline, window, 1, MOST_COUNT, 1024),
+	INTEGER(workload_pipeline, block, 1, MOST_COUNT, 1),
 	BOOL(workload_pipeline, reshuffle, 1),
 	INTEGER(workload_pipeline, seed, 0, MOST_SEED, 1),
 	INTEGER(workload_pipeline, batch, 1, 1e6, 1),

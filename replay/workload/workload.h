@@ -124,6 +124,7 @@ struct workload_pipeline {
 	int64_t prefetch; /* batches ahead, each reader */
 	int order;	  /* enum workload_order */
 	int64_t window;	  /* samples */
+	int64_t block;	  /* samples that stay together in a shuffle */
 	bool reshuffle;	  /* another order each epoch */
 	int64_t seed;
 	int64_t batch; /* samples of a rank */

@@ -34,6 +34,49 @@ for k in pipeline.batch compute.step_ns evaluation; do
 done
 check 'no reason holds a number that is none' '! grep -Ei "inf |nan " why'
 
+# A loop that takes its batches from no loader: slices in any order, with work before
+# each is read, two optimizers and a checkpoint.
+cat >own.py <<'PY'
+import os, random, time, ioreel
+def compute(s):
+    end = time.monotonic() + s
+    while time.monotonic() < end:
+        pass
+fd = os.open("own.dat", os.O_RDONLY)
+random.seed(2)
+for epoch in range(3):
+    for batch in random.sample(range(40), 40):
+        compute(0.004)
+        os.pread(fd, 65536, 65536 * batch)
+        compute(0.006)
+        with ioreel.span("backward"):
+            compute(0.002)
+        for part in range(2):
+            with ioreel.span("optimizer"):
+                compute(0.001)
+    with ioreel.span("checkpoint"):
+        open("own%d.pt" % epoch, "wb").write(b"x" * 100000)
+        time.sleep(0.05)
+PY
+head -c $((4096 * 640)) /dev/urandom >own.dat
+"$IOREEL" record -q -o own.reel -- python3 own.py
+check 'a loop without a loader: fit' '"$IOREEL" fit own.reel -o job.json >why 2>&1'
+is 'its epochs, by the bytes' "$(key '["epochs"]')" 3
+cat >own_times.py <<'PY'
+import json
+d = json.load(open("job.json"))
+computed, work = sorted(d["compute"]["series_ns"]), d["preprocess"]["sample_ns"]["quantiles"]
+batch = d["pipeline"]["batch"]
+assert len(computed) == 119, len(computed) # all but the first step
+# Others on the machine make some of them longer: a low quantile.
+assert 9e6 < computed[len(computed) // 4] < 13e6, computed # from the last read on
+assert 3.5e6 < work[len(work) // 4] * batch < 6e6, (work, batch)
+samples = d["dataset"]["files"] * d["dataset"]["samples_per_file"]
+assert batch * 40 == samples, (batch, samples)
+assert d["pipeline"]["order"] == "shuffle", d["pipeline"]
+PY
+check 'its computation and the work on its batches' 'python3 own_times.py'
+
 cat >p.json <<'J'
 {"schema": "ioreel-workload-1", "name": "p", "dataset": {"format": "parquet", "files": 2,
  "samples_per_file": 1000, "sample_bytes": 64, "row_group_rows": 300}}

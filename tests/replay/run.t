@@ -74,6 +74,27 @@ check 'steps_per_epoch ends an epoch' '"$IOREEL" run raw.json --data ds.raw --js
 	[ "$(field r.json "(d[\"steps\"], d[\"samples\"])")" = "(9, 36)" ]'
 check 'a sequential order is one' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.order=sequential >r.json
 	[ "$(field r.json "len({e[\"order\"] for e in d[\"epochs\"]})")" = 1 ]'
+# 60 samples in blocks of 7: eight of them are shuffled, and four samples come last.
+w set raw.json dataset.sample_bytes=4096 pipeline.block=7 pipeline.batch=7 epochs=2 >blocks.json
+"$IOREEL" gen -q blocks.json ds.blocks
+"$IOREEL" run -q blocks.json --data ds.blocks -o blocks.db
+cat >blocks.py <<'PY'
+import subprocess
+rows = subprocess.check_output(["ioreel", "sql", "blocks.db", "--format", "tsv",
+    "SELECT path, offset FROM v_event WHERE call = 'pread' ORDER BY start_ns"], text=True)
+rows = [r.split("\t") for r in rows.splitlines()[1:]]
+# file 3 has samples 18 to 23
+read = [int(p.split("sample_")[1][:8]) * 6 + int(o) // 4096 for p, o in rows]
+epochs = read[:60], read[60:]
+for epoch in epochs:
+    assert sorted(epoch) == list(range(60)), epoch
+    assert epoch[56:] == [56, 57, 58, 59], epoch
+    blocks = [epoch[i:i + 7] for i in range(0, 56, 7)]
+    assert all(b == list(range(b[0], b[0] + 7)) and b[0] % 7 == 0 for b in blocks), blocks
+    assert epoch != list(range(60)), epoch
+assert epochs[0] != epochs[1]
+PY
+check 'blocks of samples stay together in a shuffle' 'python3 blocks.py'
 w set tfrecord.json dataset.files=3 dataset.samples_per_file=1 epochs=20 >o.json && "$IOREEL" gen -q o.json ds.short
 for n in 0 1 2; do
 	check "an epoch that begins with the last file of the one before, $n readers" \
