@@ -8,11 +8,17 @@
 #include "replay/dataset/format.h"
 
 struct workload_access;
+struct workload_dataset;
 
 /* In place of a format's own reader: access.chain. */
 extern const struct format format_chain;
 /* Has the chain of @a no seek? It reads its files from the begin to the end. */
 bool chain_is_stream(const struct workload_access *a);
+
+/* In place of a format's own reader: access.api mmap. */
+extern const struct format format_mapped;
+/* Can the files of @d be mapped so? */
+bool mapped_reads(const struct workload_dataset *d);
 
 extern const struct format format_csv;
 extern const struct format format_hdf5;

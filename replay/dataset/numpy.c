@@ -151,7 +151,7 @@ int numpy_load(struct numpy_array *a, const char *path, struct reel_error *err)
 	if (python_expect(&f, size, err) ||
 	    python_read(&f, head, NUMPY_HEADER, err) < 0)
 		goto out;
-	fd = io_dup(a->io, f.fd, err);
+	fd = io_dup(a->io, f.fd, true, err);
 	if (fd < 0 || io_seek(a->io, fd, 0, SEEK_CUR, err) ||
 	    python_tell(&f, err) || io_fstat(a->io, fd, &ignored, err))
 		goto out;

@@ -124,15 +124,16 @@ static int too_short(const struct safetensors *r, struct reel_error *err)
 }
 
 /* Open and map the file. *@fd stays open. */
-static int map_file(struct safetensors *r, const char *path, bool writable,
-		    int *fd, struct io_mapping *m, struct reel_error *err)
+static int map_file(struct safetensors *r, const char *path,
+		    enum io_map_how how, int *fd, struct io_mapping *m,
+		    struct reel_error *err)
 {
 	*fd = io_open(r->io, path, false, err);
 	if (*fd < 0 || io_fstat(r->io, *fd, &r->size, err))
 		return -1;
 	if (!r->size)
 		return too_short(r, err);
-	return io_map(r->io, *fd, r->size, writable, m, err);
+	return io_map(r->io, *fd, r->size, how, m, err);
 }
 
 /* Does the file have the header of the data set, and all of the tensors? */
@@ -181,11 +182,13 @@ static int load(struct safetensors *r, uint64_t file, struct reel_error *err)
 	r->offset = reel_alloc(r->d->samples_per_file, 8, err);
 	if (!r->offset || dataset_path(r->d, file, &path, err))
 		goto out;
-	if (map_file(r, reel_buf_text(&path), false, &r->fd, &r->header, err) ||
+	if (map_file(r, reel_buf_text(&path), IO_MAP_PRIVATE, &r->fd,
+		     &r->header, err) ||
 	    check_header(r, dataset_file_bytes(r->d, file), err))
 		goto out;
 	size = r->size;
-	rc = map_file(r, reel_buf_text(&path), true, &second, &r->tensors, err);
+	rc = map_file(r, reel_buf_text(&path), IO_MAP_WRITABLE, &second,
+		      &r->tensors, err);
 	if (!rc && r->size != size)
 		rc = reel_fail(err, REEL_E_FORMAT,
 			       "it changes while it is read");

@@ -257,10 +257,10 @@ static int inspect_files(struct fit *f, const struct format *format,
 	return rc;
 }
 
-/* @samples of a file share its payload: the file without the format's own bytes. The
- * first of them has the bytes that are left over, so that files get their size. */
-static int sizes_of_files(struct fit *f, const struct format *format,
-			  int64_t samples)
+/* The first sample of a file has the bytes that are left over, so that files get their
+ * size. */
+int fit_sizes_of_files(struct fit *f, const struct format *format,
+		       int64_t samples)
 {
 	bool all = samples == 1 || f->files <= SERIES_MOST / samples;
 	int64_t each = all ? samples : 1;
@@ -320,7 +320,7 @@ static int sample_a_file(struct fit *f, const struct format *format)
 	/* Fewer files than steps: a sample is a part of one. */
 	bool parts = f->files < f->steps_of_epoch;
 
-	return sizes_of_files(f, format, 1) ||
+	return fit_sizes_of_files(f, format, 1) ||
 	       fit_reason(f, "dataset.samples_per_file", parts ? 0.1 : 0.9,
 			  parts ? "files of this format hold one sample as a "
 				  "rule, but the steps of an epoch are more "
@@ -336,7 +336,7 @@ bool fit_reopens(const struct fit *f)
 	return f->visits >= 2 * f->files * f->epochs;
 }
 
-static int sizes_of_visits(struct fit *f)
+int fit_sizes_of_visits(struct fit *f)
 {
 	int64_t *value = reel_alloc(f->visits, sizeof(*value), f->err);
 	int rc = value ? 0 : -1;
@@ -370,42 +370,20 @@ static int sample_a_visit(struct fit *f)
 		       maps ? ", by two opens" : ""))
 		return -1;
 	/* Pages show no sizes: the kernel maps their neighbours too. */
-	return maps ? sizes_of_files(f, format, d->samples_per_file) ||
+	return maps ? fit_sizes_of_files(f, format, d->samples_per_file) ||
 			       fit_reason(f, "dataset.sample_bytes", 0.5,
 					  "sizes of the files by "
 					  "samples_per_file")
-		    : sizes_of_visits(f);
+		    : fit_sizes_of_visits(f);
 }
 
-/* A sample for each step: the calls do not show smaller ones. */
-static void sample_a_step(struct fit *f)
+void fit_sample_a_step(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
 
 	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
 	if (d->samples_per_file < 1)
 		d->samples_per_file = 1;
-}
-
-/*
- * The bytes of the files came as pages of mappings. Several processes touch the same
- * pages, the kernel maps their neighbours too, and a mapping that stays shows them in
- * its first epoch alone: an epoch reads what was touched, each file once at most.
- */
-static int samples_of_pages(struct fit *f)
-{
-	for (uint32_t i = 0; i < f->files; i++)
-		if (f->file[i].read_bytes < f->file[i].size)
-			f->file[i].size = f->file[i].read_bytes;
-	sample_a_step(f);
-	return sizes_of_files(f, NULL, f->w->dataset.samples_per_file) ||
-	       fit_reason(
-		       f, "dataset.samples_per_file", 0.1,
-		       "the files are mapped, and their pages do not show the "
-		       "samples; a step counts as one") ||
-	       fit_reason(f, "dataset.sample_bytes", 0.3,
-			  "pages that were touched, each file once at most, "
-			  "by samples_per_file");
 }
 
 /* Samples by the steps: no format counts them, and no call reads one. */
@@ -417,7 +395,7 @@ static int samples_of_steps(struct fit *f, const struct format *format)
 	    f->files >= 2 * f->steps_of_epoch * f->ranks &&
 	    fit_read_share(f) >= 0.9) {
 		d->samples_per_file = 1;
-		return sizes_of_files(f, NULL, 1) ||
+		return fit_sizes_of_files(f, NULL, 1) ||
 		       fit_reason(f, "dataset.samples_per_file", 0.7,
 				  "%u files are read whole in the %lld steps "
 				  "of an epoch",
@@ -426,15 +404,15 @@ static int samples_of_steps(struct fit *f, const struct format *format)
 				  "sizes of the files");
 	}
 	/* The files are not here: a sample is a step's share of what was read. */
-	sample_a_step(f);
+	fit_sample_a_step(f);
 	if (!f->steps)
-		return sizes_of_files(f, format, 1) ||
+		return fit_sizes_of_files(f, format, 1) ||
 		       fit_reason(f, "dataset.samples_per_file", 0.2,
 				  "neither steps nor samples are seen: a file "
 				  "counts as one") ||
 		       fit_reason(f, "dataset.sample_bytes", 0.2,
 				  "sizes of the files");
-	return sizes_of_files(f, format, d->samples_per_file) ||
+	return fit_sizes_of_files(f, format, d->samples_per_file) ||
 	       fit_reason(f, "dataset.samples_per_file", 0.2,
 			  "the files cannot be read here; a step counts as one "
 			  "sample") ||
@@ -449,7 +427,7 @@ static int samples_of_files(struct fit *f)
 	uint64_t samples = 0;
 
 	if (f->mapped)
-		return samples_of_pages(f);
+		return fit_pages(f);
 	if (fit_one_sample(d->format)) {
 		d->samples_per_file = 1;
 		if (fit_members(f))
@@ -467,7 +445,7 @@ static int samples_of_files(struct fit *f)
 			return -1;
 		if (whole) {
 			d->samples_per_file = 1;
-			return sizes_of_files(f, NULL, 1) ||
+			return fit_sizes_of_files(f, NULL, 1) ||
 			       fit_reason(
 				       f, "dataset.samples_per_file", 0.9,
 				       "each batch reads files of its own") ||
@@ -494,39 +472,6 @@ static int samples_of_files(struct fit *f)
 	if (fit_reopens(f))
 		return sample_a_visit(f);
 	return samples_of_steps(f, format);
-}
-
-/* Pages of mapped files: only the benchmark of safetensors maps its files. */
-static int fit_mapped(struct fit *f)
-{
-	int64_t mapped = 0, all = 0;
-	struct reel_view v;
-
-	if (f->w->dataset.format == WORKLOAD_SAFETENSORS)
-		return 0;
-	if (!reel_view_open(&v, f->st,
-			    "SELECT path, sum(bytes) AS bytes, "
-			    "sum(iif(call = 'map_read', bytes, 0)) AS mapped "
-			    "FROM v_event WHERE class = 'data' AND "
-			    "call_group = 'read' GROUP BY path",
-			    f->err))
-		while (reel_view_next(&v)) {
-			if (!fit_find(f, reel_view_text(&v, "path")))
-				continue;
-			all += reel_view_int(&v, "bytes");
-			mapped += reel_view_int(&v, "mapped");
-		}
-	if (reel_view_close(&v))
-		return -1;
-	if (mapped * 10 <= all)
-		return 0;
-	f->mapped = f->w->dataset.format == WORKLOAD_RAW && f->steps &&
-		    mapped > all / 2;
-	return fit_reason(f, "access.api", 0.1,
-			  "%.0f %% of the bytes were pages of mapped files, in "
-			  "places that are not seen; the benchmark reads whole "
-			  "samples by calls",
-			  100.0 * (double)mapped / (double)all);
 }
 
 int fit_samples(struct fit *f)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct format;
 struct reel_error;
 struct reel_store;
 struct workload;
@@ -61,8 +62,9 @@ struct fit {
 	struct fit_own_loop own_loop;
 	bool inference; /* the job has no step: its epochs are evaluations, and its
 			 * steps are their batches */
-	int64_t first_rank; /* whose steps are looked at */
-	uint32_t records;   /* reads that are a sample each; 0: not seen */
+	int64_t first_rank;	 /* whose steps are looked at */
+	uint32_t records;	 /* reads that are a sample each; 0: not seen */
+	int64_t records_of_step; /* as a rule; 0: not seen */
 	/* The share of the job's work that was processor time and not a wait for a
 	 * processor; 1 where the machine was not busy, or where it is not known. */
 	double share;
@@ -105,6 +107,15 @@ int64_t fit_median(int64_t *value, uint32_t n);
  * and where they are @all and not too many the series itself. 0 or -1. */
 int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all);
 
+/* @samples of a file share its payload: the file without the bytes of @format (NULL:
+ * of none). 0 or -1. */
+int fit_sizes_of_files(struct fit *f, const struct format *format,
+		       int64_t samples);
+/* A sample has what a visit reads. 0 or -1. */
+int fit_sizes_of_visits(struct fit *f);
+/* A sample for each step: the calls do not show smaller ones. */
+void fit_sample_a_step(struct fit *f);
+
 /* Does the first rank evaluate at @ns? */
 bool fit_evaluates(const struct fit *f, int64_t ns);
 
@@ -128,6 +139,7 @@ struct fit_places {
 	int64_t run_bytes; /* that follow one another in a file, as a rule */
 	uint32_t reads;	   /* 0: not seen */
 };
+/* Page faults are the reads of mapped files, where they were recorded. 0 or -1. */
 int fit_order_of_records(struct fit *f, struct fit_places *out);
 
 /* Times between the batches of evaluations, as fit_column(). */
@@ -166,6 +178,8 @@ int fit_samples(struct fit *f);
 int fit_chain(struct fit *f);	  /* of fit_samples() */
 int fit_records(struct fit *f);	  /* of fit_samples() */
 int fit_members(struct fit *f);	  /* of fit_samples() */
+int fit_mapped(struct fit *f);	  /* of fit_samples() */
+int fit_pages(struct fit *f);	  /* of fit_samples() */
 int fit_processor(struct fit *f); /* of fit_pipeline() */
 int fit_compression(struct fit *f);
 int fit_pipeline(struct fit *f);

@@ -192,6 +192,10 @@ static int fit_order(struct fit *f)
 					  "not compared: the places of the "
 					  "reads of two epochs");
 	}
+	if (f->mapped && f->records)
+		return fit_reason(f, "pipeline.order", 0.2,
+				  "the places of pages in the files are not "
+				  "seen");
 	if (f->files < 4 || each < 4)
 		return fit_reason(f, "pipeline.order", 0.2,
 				  "too few files to see an order");
@@ -352,7 +356,9 @@ static int fit_batch(struct fit *f)
 	rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
 	if (!rc && n && w->dataset.samples_per_file == 1)
 		batch = counts[n / 2];
-	if (f->records)
+	if (f->records_of_step)
+		batch = f->records_of_step;
+	else if (f->records)
 		batch = llround((double)f->records /
 				(double)(f->steps * ranks));
 	free(counts);
@@ -370,6 +376,10 @@ static int fit_batch(struct fit *f)
 					      : (samples + steps - 1) / steps;
 	if (fit_steps_of_epoch(f, samples, steps))
 		return -1;
+	if (f->records_of_step)
+		return fit_reason(f, "pipeline.batch", 0.6,
+				  "%lld of %u samples in a step, as a rule",
+				  (long long)f->records_of_step, f->records);
 	if (f->records)
 		return fit_reason(f, "pipeline.batch", 0.8,
 				  "%u reads of samples in %lld steps",

@@ -301,6 +301,11 @@ static int of_own_loop(struct fit *f)
 {
 	struct fit_own_loop *o = &f->own_loop;
 
+	if (f->mapped)
+		return fit_reason(f, "preprocess.sample_ns", 0.1,
+				  "taken as none: the time of the steps up to "
+				  "their last read has the waits for pages in "
+				  "it");
 	return put_batches(f, o->work_ns, o->steps) ||
 	       fit_reason(f, "preprocess.sample_ns", 0.4,
 			  "time of %u steps up to their last read before the "

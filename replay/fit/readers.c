@@ -380,6 +380,11 @@ int fit_open_files(struct fit *f)
 	struct change *c;
 	int64_t most;
 
+	if (f->mapped) { /* a mapping that goes would be made again for each sample */
+		f->w->access.open_files = f->files < 1024 ? f->files : 1024;
+		return fit_reason(f, "access.open_files", 0.3,
+				  "all files stay mapped");
+	}
 	if (!format || !format->any_order || f->w->access.chain_n ||
 	    f->w->pipeline.unit != WORKLOAD_PROCESS)
 		return 0;

@@ -63,20 +63,22 @@ static int add_read(struct fit *f, struct reads *r, struct reel_view *v,
 	return 0;
 }
 
+#define READS(calls)                                                           \
+	"SELECT path, process_id, open_id, offset, bytes, start_ns FROM "      \
+	"v_event WHERE class = 'data' AND call_group = 'read' AND bytes > 0 "  \
+	"AND offset IS NOT NULL AND " calls " ORDER BY process_id, start_ns"
+static const char by_calls[] = READS("call NOT LIKE 'map%'");
+/* A touch without a recorded fault has no time. */
+static const char by_faults[] = READS("call = 'map_read' AND dur_ns > 0");
+
 /* The reads of the files of the training whose places are known. 0 or -1. */
-static int load_reads(struct fit *f, struct reads *r)
+static int load_reads(struct fit *f, const char *which, struct reads *r)
 {
 	int64_t open = -1, end = -1;
 	struct reel_view v;
 	int rc = 0;
 
-	if (!reel_view_open(&v, f->st,
-			    "SELECT path, process_id, open_id, offset, bytes, "
-			    "start_ns FROM v_event WHERE class = 'data' AND "
-			    "call_group = 'read' AND bytes > 0 AND offset IS "
-			    "NOT NULL AND call NOT LIKE 'map%' ORDER BY "
-			    "process_id, start_ns",
-			    f->err))
+	if (!reel_view_open(&v, f->st, which, f->err))
 		while (!rc && r->n < READS_MOST && reel_view_next(&v))
 			rc = add_read(f, r, &v, &open, &end);
 	return reel_view_close(&v) || rc ? -1 : 0;
@@ -157,7 +159,7 @@ int fit_records(struct fit *f)
 {
 	struct reads r = {.n = 0};
 	int64_t size = 0;
-	int rc = load_reads(f, &r);
+	int rc = load_reads(f, by_calls, &r);
 
 	for (uint32_t i = 0; i < f->files; i++)
 		size += f->file[i].size;
@@ -217,12 +219,12 @@ static int run_of(struct fit *f, const struct read *r, uint32_t n, int64_t *out)
 	return 0;
 }
 
-int fit_order_of_records(struct fit *f, struct fit_places *out)
+static int order_of(struct fit *f, const char *which, struct fit_places *out)
 {
 	struct reads r = {.n = 0};
 	int64_t up = 0, all = 0;
 	uint32_t kept = 0;
-	int rc = load_reads(f, &r);
+	int rc = load_reads(f, which, &r);
 
 	/* Smaller reads are of the format's own bytes. */
 	for (uint32_t i = 0; i < r.n; i++)
@@ -244,4 +246,9 @@ int fit_order_of_records(struct fit *f, struct fit_places *out)
 	out->reads = all ? kept : 0;
 	out->tau = all ? (double)up / (double)all : 1;
 	return rc;
+}
+
+int fit_order_of_records(struct fit *f, struct fit_places *out)
+{
+	return order_of(f, f->mapped ? by_faults : by_calls, out);
 }

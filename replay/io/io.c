@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -296,7 +295,7 @@ static void get_flags(struct io *io, int fd)
 	io->other_calls++;
 }
 
-int io_dup(struct io *io, int fd, struct reel_error *err)
+int io_dup(struct io *io, int fd, bool flags, struct reel_error *err)
 {
 	int64_t start, ns;
 	int copy;
@@ -309,7 +308,7 @@ int io_dup(struct io *io, int fd, struct reel_error *err)
 	LOG_FD(io, start, ns, FCNTL, fd, CALL_HAS_ARG | CALL_HAS_ARG2,
 	       .arg = F_DUPFD_CLOEXEC, .result = copy);
 	io->other_calls++;
-	if (copy >= 0)
+	if (copy >= 0 && flags)
 		get_flags(io, copy);
 	return copy < 0 ? io_failed_fd("copy the descriptor of", fd, err)
 			: copy;
@@ -330,62 +329,6 @@ void io_advise(struct io *io, int fd, uint64_t offset, uint64_t n, int advice)
 	       .offset = (int64_t)offset, .arg = advice, .arg2 = (int64_t)n,
 	       .result = rc, .err = rc);
 	io->other_calls++;
-}
-
-int io_map(struct io *io, int fd, size_t n, bool writable, struct io_mapping *m,
-	   struct reel_error *err)
-{
-	int64_t start = reel_now_ns(), ns;
-	void *map = mmap(NULL, n, PROT_READ | (writable ? PROT_WRITE : 0),
-			 MAP_PRIVATE, fd, 0);
-
-	ns = io_spent(io, start);
-	LOG_FD(io, start, ns, MMAP, fd,
-	       CALL_HAS_SIZE | CALL_HAS_OFFSET | CALL_HAS_ARG | CALL_HAS_ARG2,
-	       .size = (int64_t)n, .arg = PROT_READ, .arg2 = MAP_PRIVATE,
-	       .result = map == MAP_FAILED ? -1 : (int64_t)(intptr_t)map);
-	io->other_calls++;
-	if (map == MAP_FAILED)
-		return io_failed_fd("map", fd, err);
-	*m = (struct io_mapping){map, n, 0};
-	return 0;
-}
-
-#define PAGE_LEAST 4096
-
-void io_unmap(struct io *io, int fd, struct io_mapping *m)
-{
-	int64_t start = reel_now_ns();
-	uint64_t touched = m->touched < m->n ? m->touched : m->n;
-
-	if (!m->at)
-		return;
-	munmap(m->at, m->n);
-	io_spent(io, start);
-	/* As a recorder writes it: when its pages were touched is not known. */
-	LOG_FD(io, start, 0, MAP_READ, fd,
-	       CALL_HAS_SIZE | CALL_HAS_OFFSET | CALL_HAS_ARG,
-	       .size = (int64_t)m->n,
-	       .arg = (int64_t)((touched + PAGE_LEAST - 1) / PAGE_LEAST),
-	       .result = (int64_t)touched);
-	io->other_calls++;
-	m->at = NULL;
-}
-
-void io_touch(struct io *io, struct io_mapping *m, uint64_t offset, size_t n)
-{
-	const volatile uint8_t *at = m->at + offset;
-	uint64_t in = offset % PAGE_LEAST + n;
-	int64_t start = reel_now_ns();
-
-	if (!n)
-		return;
-	for (size_t i = 0; i < n; i += PAGE_LEAST)
-		(void)at[i];
-	(void)at[n - 1];
-	io_spent(io, start);
-	io->read_bytes += n;
-	m->touched += (in + PAGE_LEAST - 1) / PAGE_LEAST * PAGE_LEAST;
 }
 
 int io_lock(struct io *io, int fd, int how, struct reel_error *err)

@@ -72,11 +72,17 @@ int io_stat(struct io *io, const char *path, uint64_t *size,
 	    struct reel_error *err);
 /* ioctl(TCGETS), which Python's open() makes. */
 void io_isatty(struct io *io, int fd);
-/* A second descriptor of the file, as fdopen() of a copy makes it: two calls. */
-int io_dup(struct io *io, int fd, struct reel_error *err);
+/* A second descriptor of the file; with @flags as fdopen() of a copy makes it: two
+ * calls. */
+int io_dup(struct io *io, int fd, bool flags, struct reel_error *err);
 /* posix_fadvise() of @n bytes; a hint, so no failure. */
 void io_advise(struct io *io, int fd, uint64_t offset, uint64_t n, int advice);
-/* A private mapping of a file from its begin on. */
+/* A mapping of a file from its begin on. */
+enum io_map_how {
+	IO_MAP_PRIVATE,
+	IO_MAP_SHARED,
+	IO_MAP_WRITABLE /* private */
+};
 struct io_mapping {
 	uint8_t *at; /* NULL: none */
 	size_t n;
@@ -84,8 +90,8 @@ struct io_mapping {
 };
 /* Map @n bytes of @fd; there must be as many. 0, or -1 with @err. Not on null
  * storage. */
-int io_map(struct io *io, int fd, size_t n, bool writable, struct io_mapping *m,
-	   struct reel_error *err);
+int io_map(struct io *io, int fd, size_t n, enum io_map_how how,
+	   struct io_mapping *m, struct reel_error *err);
 /* @fd: a descriptor of the file. Takes a mapping that is none. */
 void io_unmap(struct io *io, int fd, struct io_mapping *m);
 /* Load from each page of the @n bytes at @offset: no call. The bytes count as read;

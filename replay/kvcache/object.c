@@ -69,7 +69,7 @@ static int write_file(struct io *io, int fd, const uint8_t *from,
 		      uint64_t bytes, struct reel_error *err)
 {
 	uint64_t ignored;
-	int copy = io_dup(io, fd, err), rc;
+	int copy = io_dup(io, fd, true, err), rc;
 
 	if (copy < 0)
 		return -1;

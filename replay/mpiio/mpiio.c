@@ -23,19 +23,10 @@
 #include "replay/io/call_log.h"
 #include "replay/io/io.h"
 #include "replay/dataset/numpy.h"
+#include "replay/dataset/place.h"
 
 #define READ_MOST (1u << 30) /* of one call */
 #define OPEN_MOST 64	     /* shared files */
-
-bool mpiio_reads(const struct workload_dataset *d)
-{
-	const struct format *format = format_of(d->format);
-
-	return d->format == WORKLOAD_RAW || d->format == WORKLOAD_INDEXED ||
-	       d->format == WORKLOAD_NPY ||
-	       (format && format->offsets && !d->chunk_bytes &&
-		!d->compression);
-}
 
 /* --- calls ---------------------------------------------------------------- */
 
@@ -189,55 +180,6 @@ static int read_all(struct io *io, struct handle *file, uint64_t offset,
 	return 0;
 }
 
-/* --- layout --------------------------------------------------------------- */
-
-/* Samples are of any size: offsets are added up from the last one. */
-struct place {
-	uint64_t sample, offset;
-};
-
-/* @offsets: of the samples of the file, or NULL. */
-static uint64_t place_of(const struct dataset *d, struct place *p,
-			 const uint64_t *offsets, uint64_t sample)
-{
-	uint64_t first = sample / d->samples_per_file * d->samples_per_file;
-	uint64_t head = d->is->format == WORKLOAD_NPY ? NUMPY_HEADER : 0;
-
-	if (offsets)
-		return offsets[sample - first];
-	if (d->is->sample_bytes.n == 1)
-		return head +
-		       (sample - first) * dataset_sample_bytes(d, sample);
-	if (p->sample < first || p->sample > sample || !p->offset) {
-		p->sample = first;
-		p->offset = head;
-	}
-	for (; p->sample < sample; p->sample++)
-		p->offset += dataset_sample_bytes(d, p->sample);
-	return p->offset;
-}
-
-/* The places of the samples of @file, where the file itself has to say them: *@out
- * is NULL where not. */
-static int load_offsets(const struct dataset *d, uint64_t file, struct io *io,
-			uint64_t **out, struct reel_error *err)
-{
-	const struct format *format = format_of(d->is->format);
-	struct reel_error why = {0};
-
-	*out = NULL;
-	if (!format->offsets)
-		return 0;
-	*out = reel_alloc(d->samples_per_file, sizeof(**out), err);
-	if (*out && !format->offsets(d, file, io, *out, &why))
-		return 0;
-	if (*out)
-		dataset_fault(d, io->root, file, &why, err);
-	free(*out);
-	*out = NULL;
-	return -1;
-}
-
 static int make_room(uint8_t **buf, uint64_t *room, uint64_t bytes,
 		     struct reel_error *err)
 {
@@ -258,7 +200,7 @@ struct alone {
 	const struct dataset *d;
 	struct io *io;
 	struct handle *file;
-	struct place place;
+	struct dataset_place place;
 	uint64_t *offset;
 	uint8_t *buf;
 	uint64_t room;
@@ -327,7 +269,8 @@ static int mpiio_open(void **state, const struct dataset *d, uint64_t file,
 	r->io = io;
 	if (!io->null && !dataset_path(d, file, &path, err))
 		rc = open_alone(r, reel_buf_text(&path), err) ||
-				     load_offsets(d, file, io, &r->offset, err)
+				     dataset_offsets(d, file, io, &r->offset,
+						     err)
 			     ? -1
 			     : 0;
 	reel_buf_fini(&path);
@@ -350,8 +293,8 @@ static int mpiio_read(void *state, uint64_t sample, struct format_sample *out,
 		return 0;
 	if (make_room(&r->buf, &r->room, out->bytes, err) ||
 	    read_all(r->io, r->file,
-		     place_of(r->d, &r->place, r->offset, sample), r->buf,
-		     out->bytes, err))
+		     dataset_place_of(r->d, &r->place, r->offset, sample),
+		     r->buf, out->bytes, err))
 		return -1;
 	out->number = dataset_payload_number(r->buf, out->bytes);
 	return 0;
@@ -379,7 +322,7 @@ struct mpiio_shared {
 		uint64_t *offset; /* NULL: by the layout */
 	} open[OPEN_MOST];
 	unsigned int oldest;
-	struct place place;
+	struct dataset_place place;
 	uint8_t *buf;
 	uint64_t room;
 };
@@ -400,7 +343,7 @@ static bool is_whole(struct mpiio_shared *s, const struct shared_file *f,
 		     struct reel_error *err)
 {
 	uint64_t last = (f->number + 1) * s->d->samples_per_file - 1;
-	uint64_t end = place_of(s->d, &s->place, f->offset, last) +
+	uint64_t end = dataset_place_of(s->d, &s->place, f->offset, last) +
 		       dataset_sample_bytes(s->d, last);
 	uint64_t size = size_of(s->io, f->file);
 
@@ -439,7 +382,7 @@ static struct shared_file *shared_file(struct mpiio_shared *s, uint64_t number,
 	reel_buf_fini(&path);
 	if (!f->file)
 		return NULL;
-	*bad = load_offsets(s->d, number, s->io, &f->offset, err) ||
+	*bad = dataset_offsets(s->d, number, s->io, &f->offset, err) ||
 	       !is_whole(s, f, err);
 	return f;
 }
@@ -518,11 +461,11 @@ int mpiio_shared_read(struct mpiio_shared *s, const uint64_t *sample, int ranks,
 			rc = -1;
 		n = file == own && !rc ? out->bytes : 0;
 		if (open &&
-		    read_together(
-			    s, open->file,
-			    n ? place_of(s->d, &s->place, open->offset, mine)
-			      : 0,
-			    n, calls_in(s, sample, ranks, file), err))
+		    read_together(s, open->file,
+				  n ? dataset_place_of(s->d, &s->place,
+						       open->offset, mine)
+				    : 0,
+				  n, calls_in(s, sample, ranks, file), err))
 			rc = -1;
 	}
 	if (!rc && mine != MPIIO_NONE)

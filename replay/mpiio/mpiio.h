@@ -15,9 +15,6 @@ struct reel_error;
 
 #define MPIIO_NONE UINT64_MAX /* in place of a sample */
 
-/* Do the samples of @d have a place in their files? */
-bool mpiio_reads(const struct workload_dataset *d);
-
 /* Each rank reads alone. */
 extern const struct format format_mpiio;
 

@@ -8,6 +8,7 @@
 #include "replay/dataset/formats.h"
 #include "replay/io/io.h"
 #include "replay/dataset/python_file.h"
+#include "replay/dataset/place.h"
 #include "replay/mpiio/mpiio.h"
 #include "replay/workload/workload.h"
 
@@ -19,12 +20,14 @@ const struct format *access_reader(const struct workload *w)
 		return NULL;
 	if (w->access.chain_n)
 		return &format_chain;
-	return w->access.api == WORKLOAD_MPIIO ? &format_mpiio : format;
+	return w->access.api == WORKLOAD_MPIIO	? &format_mpiio
+	       : w->access.api == WORKLOAD_MMAP ? &format_mapped
+						: format;
 }
 
 bool access_any_order(const struct workload *w)
 {
-	return w->access.api == WORKLOAD_MPIIO ||
+	return w->access.api != WORKLOAD_POSIX ||
 	       (format_of(w->dataset.format)->any_order &&
 		!chain_is_stream(&w->access));
 }
@@ -46,7 +49,7 @@ static int check_mpiio(const struct workload *w, const struct comm *comm,
 		return refuse(err, "access.chain: not with access.api mpiio");
 	if (a->direct)
 		return refuse(err, "access.direct: not with access.api mpiio");
-	if (!mpiio_reads(&w->dataset))
+	if (!dataset_has_places(&w->dataset))
 		return reel_fail(err, REEL_E_USAGE,
 				 "access.api: mpiio reads raw, indexed, npy "
 				 "and contiguous hdf5, not this %s",
@@ -60,6 +63,25 @@ static int check_mpiio(const struct workload *w, const struct comm *comm,
 	if (w->pipeline.readers && !comm->files->threads)
 		return refuse(err, "access.api: this MPI takes calls of one "
 				   "thread: set pipeline.readers to 0");
+	return 0;
+}
+
+static int check_mapped(const struct workload *w, struct reel_error *err)
+{
+	const struct workload_access *a = &w->access;
+
+	if (a->chain_n)
+		return refuse(err, "access.chain: not with access.api mmap");
+	if (a->direct)
+		return refuse(err, "access.direct: not with access.api mmap");
+	if (a->transfer_bytes)
+		return refuse(err, "access.transfer_bytes: files that are "
+				   "mapped are not read");
+	if (!mapped_reads(&w->dataset))
+		return reel_fail(err, REEL_E_USAGE,
+				 "access.api: mmap maps raw, indexed and npy, "
+				 "not %s",
+				 workload_format_name(w->dataset.format));
 	return 0;
 }
 
@@ -107,12 +129,15 @@ int access_check(const struct workload *w, const char *data,
 
 	if (a->api == WORKLOAD_MPIIO && check_mpiio(w, comm, err))
 		return -1;
+	if (a->api == WORKLOAD_MMAP && check_mapped(w, err))
+		return -1;
 	if (own && a->transfer_bytes && check_transfer(w, err))
 		return -1;
 	if (own && a->direct && w->dataset.format == WORKLOAD_SAFETENSORS)
 		return refuse(err, "access.direct: files of safetensors are "
 				   "mapped, not read");
-	if (a->open_files > 1 && (!own || !is_any_order(w)))
+	if (a->open_files > 1 && a->api != WORKLOAD_MMAP &&
+	    (!own || !is_any_order(w)))
 		return refuse(err, "access.open_files: this reader reads a "
 				   "file from its begin to its end");
 	return a->direct && w->epochs ? io_direct_check(data, err) : 0;

@@ -134,6 +134,13 @@ static const char *const formats[WORKLOAD_FORMATS] = {
 	[WORKLOAD_PNG] = "png",
 };
 
+/* The one format that DLIO maps. */
+static bool maps(const struct workload *w)
+{
+	return w->access.api == WORKLOAD_MMAP &&
+	       w->dataset.format == WORKLOAD_INDEXED;
+}
+
 /* Each key under both of its names: a loader ignores the one it does not know. */
 static void put_sizes(struct writing *to)
 {
@@ -162,7 +169,8 @@ static void put_dataset(struct writing *to)
 	line(to, "dataset:");
 	line(to, "  data_folder: data/%s", w->name);
 	if (w->epochs)
-		line(to, "  format: %s", formats[d->format]);
+		line(to, "  format: %s%s", maps(to->w) ? "mmap_" : "",
+		     formats[d->format]);
 	line(to, "  num_files_train: %" PRId64, d->files);
 	line(to, "  num_samples_per_file: %" PRId64, d->samples_per_file);
 	line(to, "  file_prefix: \"%s\"", d->prefix);
@@ -406,6 +414,11 @@ static void put_lost(struct writing *to)
 		lost(to, "access.chain: sizes and strides of single reads");
 	if (w->access.api == WORKLOAD_MPIIO)
 		lost(to, "access.api mpiio: DLIO reads with POSIX calls");
+	if (w->access.api == WORKLOAD_MMAP)
+		lost(to, "access.api mmap: %s",
+		     maps(w) ? "DLIO maps these files and reads none of their "
+			       "data"
+			     : "DLIO maps indexed binary alone");
 	if (w->access.open_files > 1)
 		lost(to, "access.open_files: DLIO opens a file a sample");
 	if (w->access.member_opens > 1 || !w->access.read_end)

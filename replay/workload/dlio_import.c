@@ -102,8 +102,8 @@ static const struct {
 	{"png", "png", NULL},
 	{"indexed_binary", "indexed", NULL},
 	{"mmap_indexed_binary", "indexed",
-	 "DLIO maps these files and reads none of their data; here they are "
-	 "read"},
+	 "DLIO maps these files and reads none of their data; here each page "
+	 "of a sample is read"},
 	{"synthetic", "raw", "DLIO reads no file; the same here is run --null"},
 };
 
@@ -117,6 +117,9 @@ static int set_format(struct dlio *d)
 		if (formats[i].note)
 			dlio_note(d, "dataset.format %s: %s", is,
 				  formats[i].note);
+		if (!strcmp(is, "mmap_indexed_binary") &&
+		    dlio_set(d, "access.api=mmap"))
+			return -1;
 		return dlio_set(d, "dataset.format=%s", formats[i].to);
 	}
 	return dlio_fail(d, yaml_scalar_of(&d->yaml, "dataset.format"),

@@ -204,10 +204,11 @@ int export_fio(const struct workload *w, struct reel_buf *out,
 			    "files of several sizes, the\n"
 			    "; order over epochs, prefetching, and checkpoints "
 			    "between steps.\n"
-			    "[global]\nioengine=psync\ninvalidate=%d\n"
+			    "[global]\nioengine=%s\ninvalidate=%d\n"
 			    "direct=%d\n\n",
-			    w->name, w->cache == WORKLOAD_COLD,
-			    w->access.direct))
+			    w->name,
+			    w->access.api == WORKLOAD_MMAP ? "mmap" : "psync",
+			    w->cache == WORKLOAD_COLD, w->access.direct))
 		return -1;
 	if (w->epochs && w->dataset.sample_bytes.n && put_reads(w, out, err))
 		return -1;

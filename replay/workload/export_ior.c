@@ -82,7 +82,9 @@ int export_ior(const struct workload *w, struct reel_buf *out,
 		"-t %" PRId64 " -b %.0f -s %" PRId64 " -i %" PRId64 "%s "
 		"-o DIR/%s.dat\n",
 		w->name, ranks,
-		w->access.api == WORKLOAD_MPIIO ? "MPIIO" : "POSIX",
+		w->access.api == WORKLOAD_MPIIO	 ? "MPIIO"
+		: w->access.api == WORKLOAD_MMAP ? "MMAP"
+						 : "POSIX",
 		w->access.collective ? " -c" : "", transfer, sample,
 		segments > 0 ? segments : 1, w->epochs,
 		w->pipeline.order == WORKLOAD_SEQUENTIAL ? "" : " -z", w->name);

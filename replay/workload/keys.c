@@ -65,7 +65,7 @@ static const char *const formats[] = {
 	"raw",	"indexed", "tfrecord", "npy",	  "npz",	 "hdf5", "csv",
 	"jpeg", "png",	   "tar",      "parquet", "safetensors", NULL};
 static const char *const compressions[] = {"none", "gzip", NULL};
-static const char *const apis[] = {"posix", "mpiio", NULL};
+static const char *const apis[] = {"posix", "mpiio", "mmap", NULL};
 static const char *const units[] = {"process", "thread", NULL};
 static const char *const orders[] = {"sequential", "shuffle", "window", NULL};
 static const char *const works[] = {"sleep", "cpu", "cpu-time", NULL};

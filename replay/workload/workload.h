@@ -93,7 +93,7 @@ struct workload_access_state {
 	uint32_t next_n;
 };
 
-enum workload_api { WORKLOAD_POSIX, WORKLOAD_MPIIO };
+enum workload_api { WORKLOAD_POSIX, WORKLOAD_MPIIO, WORKLOAD_MMAP };
 
 /* Reads that differ from those of the format's usual reader. */
 struct workload_access {

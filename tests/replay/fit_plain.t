@@ -68,9 +68,10 @@ d = json.load(open("job.json"))
 computed, work = sorted(d["compute"]["series_ns"]), d["preprocess"]["sample_ns"]["quantiles"]
 batch = d["pipeline"]["batch"]
 assert len(computed) == 119, len(computed) # all but the first step
-# Others on the machine make some of them longer: a low quantile.
-assert 9e6 < computed[len(computed) // 4] < 13e6, computed # from the last read on
-assert 3.5e6 < work[len(work) // 4] * batch < 6e6, (work, batch)
+# 10 ms from the last read on, 4 ms before it. Other programs make some of them longer,
+# and then all count with a share of their time: a low quantile, and the ratio.
+ratio = computed[len(computed) // 4] / (work[len(work) // 4] * batch)
+assert 1.8 < ratio < 3.2, (computed, work)
 samples = d["dataset"]["files"] * d["dataset"]["samples_per_file"]
 assert batch * 40 == samples, (batch, samples)
 assert d["pipeline"]["order"] == "shuffle", d["pipeline"]
