@@ -612,6 +612,19 @@ ORDER BY key = 'mpi_collectives', key = 'mpi_one_sided';
 CREATE VIEW v_mpi_unrecorded (library) AS
 SELECT DISTINCT value FROM note WHERE key = 'mpi_not_recorded' ORDER BY value;
 
+-- v_unseen: what the shim knows that it could not record: operations of io_uring that
+-- the program entered by its own system calls; page faults, with --mmap faults, that
+-- did not fit into the kernel's rings, and processes whose faults it did not report.
+-- unit: operations, faults, processes    empty: 0
+-- source: ioreel-trace(5), "Marks"
+CREATE VIEW v_unseen (uring_operations, page_faults, fault_processes) AS
+SELECT coalesce(sum(n) FILTER (WHERE key = 'io_uring_unseen'), 0),
+	coalesce(sum(n) FILTER (WHERE key = 'mmap_faults_lost'), 0),
+	count(*) FILTER (WHERE key = 'mmap_faults_refused')
+FROM (SELECT key, max(CAST(value AS INTEGER)) AS n FROM note
+	WHERE key IN ('io_uring_unseen', 'mmap_faults_lost', 'mmap_faults_refused')
+	GROUP BY key, process_id);
+
 -- v_world_size: the worlds of MPI with their ranks.
 -- unit: ranks    empty: no row
 -- source: ioreel-trace(5), "MPI"

@@ -161,6 +161,14 @@ static int fill_mapped(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_unseen(struct report *r, struct reel_view *v)
+{
+	r->unseen.uring_operations = INT("uring_operations");
+	r->unseen.page_faults = INT("page_faults");
+	r->unseen.fault_processes = INT("fault_processes");
+	return 0;
+}
+
 static int fill_flushes(struct report *r, struct reel_view *v)
 {
 	r->flushes = INT("calls");
@@ -470,6 +478,7 @@ static const struct {
 	 fill_classes},
 	{"SELECT * FROM v_call", fill_call},
 	{"SELECT * FROM v_mapped", fill_mapped},
+	{"SELECT * FROM v_unseen", fill_unseen},
 	{"SELECT * FROM v_stream_flush", fill_flushes},
 	{"SELECT * FROM v_framework", fill_uses},
 	{"SELECT count(*) AS readers FROM v_process WHERE reads > 0 "

@@ -16,6 +16,7 @@ const struct report_section report_sections[] = {
 	{"totals", "SELECT * FROM v_report_totals", REPORT_ONE_ROW},
 	{"hosts", "SELECT * FROM host ORDER BY host_id", REPORT_ROWS},
 	{"mapped", "SELECT * FROM v_mapped", REPORT_ONE_ROW},
+	{"unseen", "SELECT * FROM v_unseen", REPORT_ONE_ROW},
 	{"storage_wait", "SELECT * FROM v_storage_wait", REPORT_ONE_ROW},
 	{"losses", "SELECT * FROM v_report_losses", REPORT_ROWS},
 	{"overlap", "SELECT * FROM v_overlap ORDER BY rank", REPORT_ROWS},

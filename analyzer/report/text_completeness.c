@@ -265,6 +265,30 @@ static void add_alignment(struct reel_buf *b, const struct report_source *s)
 		reel_buf_printf(b, NULL, "; %s", s->joined);
 }
 
+/* Operations and page faults that the shim knows of and did not record. */
+static void add_unseen(struct reel_buf *b, const struct report *r)
+{
+	char num[REEL_NUM];
+
+	if (r->unseen.uring_operations > 0)
+		reel_buf_printf(b, NULL,
+				"; %s operation%s of io_uring not recorded",
+				reel_num_count(num, r->unseen.uring_operations),
+				r->unseen.uring_operations == 1 ? "" : "s");
+	if (r->unseen.page_faults > 0)
+		reel_buf_printf(b, NULL,
+				"; %s page fault%s did not fit into the "
+				"kernel's rings, so their times are not known",
+				reel_num_count(num, r->unseen.page_faults),
+				r->unseen.page_faults == 1 ? "" : "s");
+	if (r->unseen.fault_processes > 0)
+		reel_buf_printf(b, NULL,
+				"; the kernel reported no page faults of %s "
+				"process%s",
+				reel_num_count(num, r->unseen.fault_processes),
+				r->unseen.fault_processes == 1 ? "" : "es");
+}
+
 static void print_sources(const struct report_completeness *c)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -401,6 +425,7 @@ void text_completeness_head(const struct report *r)
 				"; %s mapped, of which the touched part is not "
 				"known",
 				reel_num_bytes(num, (double)r->unknown_bytes));
+	add_unseen(&b, r);
 	print_line(&b);
 }
 

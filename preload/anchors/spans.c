@@ -11,6 +11,7 @@
 #include "schemas/ioreel.h"
 
 #include "preload/core/symbols.h"
+#include "preload/mmap/page_faults.h"
 
 static const char names[REEL_SPANS][12] = {
 #define NAME(SPAN, text) [REEL_SPAN_##SPAN] = text,
@@ -89,6 +90,8 @@ HOT void span_mark(uint32_t call, int span, const char *name, int64_t detail,
 		return;
 	if (span == REEL_SPAN_FETCH)
 		count_fetch(call);
+	if (unlikely(shim_faults_wanted))
+		shim_faults_mark();
 	if ((span == REEL_SPAN_USER && name) ||
 	    unlikely(!write_short(call, span, detail, since)))
 		write_mark(call, span, name, detail, since);

@@ -155,7 +155,7 @@ int shim_map_cut(uintptr_t addr, size_t len,
 
 /* --- counters of the process ---------------------------------------------- */
 
-static uint64_t faults_now(void)
+uint64_t shim_page_faults(void)
 {
 	struct rusage u;
 
@@ -209,7 +209,7 @@ void shim_map_describe(struct shim_map *m, int prot, int flags, int fd)
 	m->how = 0;
 	m->reported = 0;
 	m->dirtied = 0;
-	m->faults = faults_now();
+	m->faults = shim_page_faults();
 	if (type != MAP_SHARED && type != MAP_SHARED_VALIDATE)
 		return;
 	if (raw(SYS_fstatfs, fd, &fs) == 0 &&
@@ -356,7 +356,7 @@ static void record_part(const struct shim_map *m, uint32_t call, int64_t bytes,
 
 void shim_map_record(const struct shim_map *m, int64_t touched, uint64_t end)
 {
-	uint64_t faults = faults_now() - m->faults;
+	uint64_t faults = shim_page_faults() - m->faults;
 	int64_t wrote = 0;
 
 	if (m->how & SHIM_MAP_MEMORY)
@@ -388,9 +388,11 @@ void shim_maps_finish(void)
 	uint64_t now;
 	bool quiet; /* a child that did nothing else has no log */
 
-	if (!shim_hot.on || !shim_maps_live || shim_vfork_child())
+	if (!shim_hot.on || shim_vfork_child())
 		return;
 	shim_faults_finish();
+	if (!shim_maps_live)
+		return;
 	quiet = shim.pid != (uint32_t)raw(SYS_getpid);
 	now = shim_clock();
 	for (uint32_t i = 0; i < high; i++) {

@@ -49,6 +49,9 @@ int shim_map_cut(uintptr_t addr, size_t len,
 /* Bytes of the pages of @m that the process has touched, or -1. */
 int64_t shim_map_touched(const struct shim_map *m);
 
+/* Page faults of the process so far, all of them. */
+uint64_t shim_page_faults(void);
+
 /* Record the use of @m; @touched: shim_map_touched() before it ended. */
 void shim_map_record(const struct shim_map *m, int64_t touched, uint64_t end);
 

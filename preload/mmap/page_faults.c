@@ -5,9 +5,11 @@
  *
  * A ring exists as long as it is mapped, so its descriptor is closed at once.
  * There is one ring for each processor, and later threads inherit it. A forked
- * child has no rings and opens its own when it maps a file. The rings are read
- * when a mapping is made, changed or ended. A sample that did not fit until
- * then is lost and counted, but its page is in the total of the mapping.
+ * child has no rings: it opens its own when it maps a file, or at its first mark
+ * when it has inherited mappings. The rings are read when a mapping is made,
+ * changed or ended, and at the marks of spans: they hold all page faults of the
+ * process, so they fill soon. A sample that did not fit until then is lost and
+ * counted, but its page is in the total of the mapping.
  */
 #include "preload/mmap/page_faults.h"
 
@@ -30,14 +32,16 @@ struct rings {
 	uint32_t n;
 	uint32_t busy;
 	uint32_t opened;
-	uint64_t lost;
+	uint64_t lost, seen;
+	uint64_t before; /* faults of the process until the rings were opened */
+	bool full; /* a ring was: what followed may be lost without a record */
 	uint64_t ticks, ns; /* one time on both clocks */
 	struct perf_event_mmap_page *ring[CPUS];
 	size_t bytes[CPUS]; /* size of the ring's data */
 };
 
-static int wanted;
 static struct rings *rings;
+bool shim_faults_wanted;
 
 struct sample {
 	struct perf_event_header head;
@@ -92,6 +96,7 @@ static struct rings *open_rings(void)
 	if (!r || __atomic_exchange_n(&r->opened, 1, __ATOMIC_ACQ_REL))
 		return r;
 	__atomic_store_n(&r->busy, 1, __ATOMIC_RELAXED);
+	r->before = shim_page_faults();
 	for (int cpu = 0; cpu < CPUS && open_ring(r, cpu); cpu++)
 		;
 	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
@@ -102,7 +107,7 @@ void shim_faults_open(void)
 {
 	struct rings *r;
 
-	if (likely(!wanted))
+	if (likely(!shim_faults_wanted))
 		return;
 	r = open_rings();
 	if (!r || r->ns)
@@ -147,6 +152,8 @@ static void drain_ring(struct rings *r, uint32_t i, uint64_t rate, uint64_t now)
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = ring->data_tail;
 
+	r->full |= head - at + sizeof(struct lost) + sizeof(struct sample) >
+		   r->bytes[i];
 	while (at < head) {
 		struct perf_event_header h;
 		struct sample s;
@@ -159,6 +166,7 @@ static void drain_ring(struct rings *r, uint32_t i, uint64_t rate, uint64_t now)
 			unsigned __int128 past;
 
 			copy_sample(r, i, at, &s, sizeof(s));
+			r->seen++;
 			past = s.ns > r->ns ? s.ns - r->ns : 0;
 			record_fault(&s,
 				     r->ticks + (uint64_t)(past * rate >> 32),
@@ -190,25 +198,45 @@ void shim_faults_read(void)
 	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
 }
 
+void shim_faults_mark(void)
+{
+	if (__atomic_load_n(&rings, __ATOMIC_ACQUIRE) && rings->opened)
+		shim_faults_read();
+	else if (shim_maps_live && !shim_vfork_child())
+		shim_faults_open();
+}
+
+/* The kernel tells of lost samples with the next one that fits. */
+static uint64_t count_lost(const struct rings *r)
+{
+	uint64_t all = shim_page_faults() - r->before;
+
+	return r->full && all > r->seen + r->lost ? all - r->seen : r->lost;
+}
+
 void shim_faults_finish(void)
 {
 	struct rings *r = __atomic_load_n(&rings, __ATOMIC_ACQUIRE);
+	uint64_t lost;
 
 	shim_faults_read();
 	if (!r || !shim_maps_ever)
 		return;
+	lost = count_lost(r);
 	if (!r->n)
 		shim_note("mmap_faults_refused", 1);
-	else if (r->lost)
-		shim_note("mmap_faults_lost", r->lost);
-	r->lost = 0;
+	else if (lost)
+		shim_note("mmap_faults_lost", lost);
+	r->before += r->seen + lost;
+	r->lost = r->seen = 0;
+	r->full = false;
 }
 
 void shim_faults_ask(char **env)
 {
 	for (; *env; env++)
 		if (!strcmp(*env, "IOREEL_MMAP=faults"))
-			wanted = 1;
-	if (wanted) /* before the first thread; the clock is not set yet */
+			shim_faults_wanted = true;
+	if (shim_faults_wanted) /* before the first thread; the clock is not set yet */
 		open_rings();
 }

@@ -63,4 +63,36 @@ else
 		min(o.start_ns) > min(m.start_ns + m.dur_ns) FROM v_event o, v_event m
 		WHERE o.call = 'map_read' AND m.call = 'mmap'")" 1
 fi
+
+# A child touches what its parent mapped; the rings are read at marks, and what does not
+# fit until then is counted.
+cat >child.py <<'PY'
+import ioreel, mmap, os
+f = open("in", "rb")
+m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+if os.fork() == 0:
+    for i in range(8):
+        with ioreel.span("fetch"):
+            m[i * 524288]
+    os._exit(0)
+os.wait()
+own = mmap.mmap(-1, 4096 * 60000)
+own.madvise(15) # no huge pages
+with ioreel.span("fetch"):
+    for i in range(60000):
+        own[i * 4096] = 1
+m[4096 * 1023]
+PY
+if [ -z "$(q "SELECT 1 FROM note WHERE key = 'mmap_faults_refused'")" ] && python3 -c 'import mmap; mmap.mmap(-1, 4096).madvise(15)' 2>/dev/null; then
+	rm -rf t.reel
+	IOREEL_MMAP=faults "$IOREEL" record -q -o t.reel -- python3 child.py
+	is 'faults: those of a child' "$(q "SELECT count(*) > 5 FROM v_event JOIN process USING (process_id)
+		WHERE call = 'map_read' AND dur_ns > 0 AND path LIKE '%/in' AND parent_id IS NOT NULL")" 1
+	is 'faults: those that did not fit are counted' "$(q "SELECT value > 20000 FROM note WHERE key = 'mmap_faults_lost'")" 1
+	check 'faults: the report says it' '"$IOREEL" report t.reel | tr "\n" " " | tr -s " " >out; grep -q "page faults did not fit into the kernel.s rings" out'
+else
+	for t in 'those of a child' 'those that did not fit are counted' 'the report says it'; do
+		skip "faults: $t" 'no perf_event_open(), or an old Python'
+	done
+fi
 finish
