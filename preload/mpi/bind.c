@@ -423,6 +423,7 @@ void shim_mpi_bind(void)
 
 void shim_mpi_bind_first(void)
 {
+	shim_mpi_see_launch();
 	shim_mpi_bind();
 	if (shim_hot.on && !bound.libraries)
 		shim_mpi_scan_program();

@@ -212,17 +212,11 @@ static void add_event(uint32_t call, void *comm, int root, uint64_t start,
 }
 
 /* Note "mpi_world=RANKS NAME": two worlds may have the same rank numbers. */
-static void note_world(void)
+static void note_world(int ranks)
 {
-	void *parent = mpi.no_comm;
 	const char *name = job_name();
 	char text[256], *end = text + 16, *at = end;
-	int ranks = 0;
 
-	if (!mpi.Comm_size || mpi.Comm_size(mpi.world, &ranks) || ranks < 1)
-		return;
-	spawned = mpi.Comm_get_parent && !mpi.Comm_get_parent(&parent) &&
-		  shim_mpi_handle(parent) != mpi.no_comm;
 	for (; ranks; ranks /= 10)
 		*--at = (char)('0' + ranks % 10);
 	strcpy(end, spawned ? " spawned" : "");
@@ -231,16 +225,31 @@ static void note_world(void)
 	shim_note_text("mpi_world", at);
 }
 
+/*
+ * A world of one that no launcher made: mpi4py makes one where it is imported, in
+ * each process that a framework starts. Its rank 0 is no rank of the job.
+ */
+static bool is_alone(int ranks)
+{
+	void *parent = mpi.no_comm;
+
+	spawned = mpi.Comm_get_parent && !mpi.Comm_get_parent(&parent) &&
+		  shim_mpi_handle(parent) != mpi.no_comm;
+	return ranks == 1 && !spawned && !shim_mpi_launched;
+}
+
 static void record_init(uint32_t call, uint64_t start, uint64_t end, int code)
 {
-	int saved = errno, rank = -1;
+	int saved = errno, rank = -1, ranks = 0;
 
 	add_event(call, NULL, -1, start, end, code);
-	if (!code && mpi.Comm_rank && !mpi.Comm_rank(mpi.world, &rank) &&
-	    rank >= 0 && shim.head)
-		shim.head->mpi_rank = (uint32_t)rank + 1;
-	if (!code)
-		note_world();
+	if (!code && mpi.Comm_size && !mpi.Comm_size(mpi.world, &ranks) &&
+	    ranks > 0 && !is_alone(ranks)) {
+		if (mpi.Comm_rank && !mpi.Comm_rank(mpi.world, &rank) &&
+		    rank >= 0 && shim.head)
+			shim.head->mpi_rank = (uint32_t)rank + 1;
+		note_world(ranks);
+	}
 	if (!code)
 		shim_mpi_clock(AT_INIT);
 	errno = saved;

@@ -322,6 +322,11 @@ void shim_mpi_note_linked(void);
 /* The same, if a launcher started the program and its file defines MPI_Init. */
 void shim_mpi_scan_program(void);
 
+/* Did a launcher start the process as a rank of MPI, or as a task? MPI_Init() of a
+ * world of one sets the same variables, so this is seen at the start. */
+extern bool shim_mpi_launched;
+void shim_mpi_see_launch(void);
+
 /*
  * Store our wrappers in the import slots of the objects loaded since the last
  * call. Called at the initialisation of an object, with the loader's lock held.

@@ -24,6 +24,8 @@ extern char **environ;
 
 static const char init[] = "MPI_Init"; /* with its NUL */
 
+bool shim_mpi_launched;
+
 static bool is_rank(void)
 {
 	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
@@ -131,12 +133,17 @@ void shim_mpi_note_linked(void)
 	shim_note_text("mpi_not_recorded", path);
 }
 
+void shim_mpi_see_launch(void)
+{
+	shim_mpi_launched = is_rank();
+}
+
 void shim_mpi_scan_program(void)
 {
 	long fd;
 	bool has;
 
-	if (!is_rank())
+	if (!shim_mpi_launched)
 		return;
 	fd = raw(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC,
 		 0);

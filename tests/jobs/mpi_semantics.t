@@ -169,6 +169,17 @@ for how in '' -rdynamic; do
 done
 check 'and the report shows it' \
 	'"$IOREEL" report linked.reel | grep "^MPI not seen: .*linked into"'
+# Worlds of one that no launcher made, as importing mpi4py makes them.
+printf '%s\n' '#include <mpi.h>' 'int main(int n, char **s) { MPI_Init(&n, &s); MPI_Finalize(); return 0; }' >alone.c
+if command -v mpicc >/dev/null && mpicc -o alone alone.c 2>/dev/null; then
+	"$IOREEL" record -q -o alone.reel -- sh -c './alone & ./alone; wait' >/dev/null 2>&1
+	is 'processes with a world of their own are no ranks' \
+		"$(q alone "select (select count(*) from process where rank is not null),
+			(select count(*) from note where key = 'mpi_world'),
+			(select count(*) from v_event where call = 'MPI_Init')")" "0	0	2"
+else
+	skip 'processes with a world of their own are no ranks' 'no mpicc'
+fi
 "$IOREEL" record -q -o plain.reel -- env PMI_RANK=0 sh -c ': >f'
 is 'without MPI there is no note' \
 	"$(q plain "select count(*) from note where key like 'mpi%'")" 0
