@@ -507,8 +507,8 @@ WHERE low_bytes < 16384
 GROUP BY op;
 
 -- v_checkpoint_wait: checkpoints of each process, and its wait for them. Only its
--- first thread that saves counts, as a thread that writes in the background delays
--- nothing. A checkpoint within another is part of it; what the thread writes to, syncs
+-- first thread that saves counts, and in a process that steps only one that steps, as a
+-- thread that writes in the background delays nothing. A checkpoint within another is part of it; what the thread writes to, syncs
 -- and renames of a checkpoint's file afterwards belongs to it. later_ns: the wait for
 -- that, from the first step of the process to its last, of the thread that steps.
 -- unit: checkpoints, ns    empty: no row
@@ -516,7 +516,12 @@ GROUP BY op;
 CREATE VIEW v_checkpoint_wait (process_id, checkpoints, wait_ns, later_ns) AS
 WITH saver AS MATERIALIZED (
 	SELECT process_id, min(thread_id) AS thread_id
-	FROM v_span WHERE name = 'checkpoint' GROUP BY process_id),
+	FROM v_span c
+	WHERE name = 'checkpoint' AND (thread_id IN (
+			SELECT thread_id FROM v_span WHERE name = 'step')
+		OR NOT EXISTS (SELECT 1 FROM step s
+			WHERE s.process_id = c.process_id))
+	GROUP BY process_id),
 loop AS MATERIALIZED (
 	SELECT process_id, min(thread_id) AS thread_id,
 		min(start_ns) AS start_ns, max(start_ns + dur_ns) AS end_ns

@@ -127,7 +127,7 @@ struct report {
 	int64_t mapped_bytes, untimed_bytes, unknown_bytes;
 	struct {
 		int64_t uring_operations, page_faults, fault_processes;
-	} unseen; /* v_unseen */
+	} unseen;				 /* v_unseen */
 	int64_t map_read_bytes, map_write_bytes; /* among those of the groups */
 	/* I/O of the job. */
 	int64_t messages, message_bytes;
