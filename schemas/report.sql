@@ -86,7 +86,8 @@ ORDER BY rank, ordinal;
 -- over time, counting workers that made a batch. Here a worker counts when it
 -- is alive as a pass over the data has the batch of its middle step, or, if none
 -- is, that of its first step, or begins its last step: a worker of a pass that
--- ends late does not count for the next pass.
+-- ends late does not count for the next pass, nor does a worker of an evaluation,
+-- which makes its first batch in one, in a job that trains.
 --   max_workers, min_workers   over the passes that had any; NULL: none had
 --   worker_restarts            passes, other than the first, with workers that
 --               were forked since the last step before, and for no evaluation
@@ -105,16 +106,25 @@ ancestor (worker, process_id) AS (
 	SELECT a.worker, p.parent_id
 	FROM ancestor a JOIN process p ON p.process_id = a.process_id
 	WHERE a.process_id NOT IN (SELECT process_id FROM rank_time)),
+eval AS MATERIALIZED (
+	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
+	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM ancestor)),
+first AS MATERIALIZED (
+	SELECT process_id, min(start_ns) AS batch_ns FROM v_span
+	WHERE name = 'preprocess' AND EXISTS (SELECT 1 FROM eval)
+		AND EXISTS (SELECT 1 FROM step)
+	GROUP BY process_id),
 worker AS MATERIALIZED (
 	SELECT a.process_id, p.start_ns, p.end_ns,
 		(SELECT sum(r.dur_ns) FROM rollup r JOIN call c USING (call_id)
 			WHERE r.process_id = a.worker AND r.message = 0
 				AND NOT c.higher_layer) AS call_ns
 	FROM ancestor a JOIN process p ON p.process_id = a.worker
-	WHERE a.process_id IN (SELECT process_id FROM rank_time)),
-eval AS MATERIALIZED (
-	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
-	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM worker)),
+	WHERE a.process_id IN (SELECT process_id FROM rank_time)
+		AND NOT EXISTS (SELECT 1 FROM first f JOIN eval e
+			ON f.batch_ns >= e.start_ns AND f.batch_ns < e.end_ns
+			WHERE f.process_id = a.worker
+				AND e.process_id = a.process_id)),
 begun AS (
 	SELECT process_id, epoch_span, start_ns,
 		start_ns + coalesce(fetch_ns, 0) AS batch_ns,

@@ -293,6 +293,39 @@ assert "first batches of epochs and evaluations" in first["text"], first
 PY
 check 'INPUT-BOUND: most of the wait is for first batches' '"$python" starting.py'
 
+# Two workers of the training, and one of an evaluation that stays.
+job eval_worker <<'PY'
+import os, threading
+def worker(n):
+    r, w = os.pipe()
+    if os.fork() == 0:
+        os.close(w)
+        ioreel.note("role", "worker")
+        for i in range(n):
+            with ioreel.span("preprocess"):
+                compute(0.005)
+        os.read(r, 1)
+        os._exit(0)
+    os.close(r)
+    return w
+ends = []
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        ends += [worker(5), worker(5)]
+        for step in ioreel.steps(range(10)):
+            compute(0.005)
+    for w in ends:
+        os.close(w)
+    with ioreel.span("eval", epoch):
+        ends = [worker(3)] # until the next epoch is over
+        time.sleep(0.3) # it has begun
+        for i in range(3):
+            with ioreel.span("fetch"):
+                compute(0.01)
+PY
+is 'workers of an evaluation are none of the training' \
+	"$(ioreel sql eval_worker.reel --format tsv 'SELECT max_workers, min_workers FROM v_loader_workers' | tail -1)" "2	2"
+
 job unknown <<'PY'
 for i in range(10):
     with ioreel.span("step", i):
