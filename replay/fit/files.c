@@ -70,7 +70,7 @@ static int format_by_name(const char *path)
 /* --- the files ------------------------------------------------------------ */
 
 /* Files of a data set are read in the loop, or by threads and processes that have
- * none. Others are not: those that the thread of a loop reads before it, as weights
+ * none, but for processes of another program, as a compiler. Others are not: those that the thread of a loop reads before it, as weights
  * and indexes, where there are files that are read in it, and those that are opened
  * within restores alone. */
 #define READ_FILES                                                             \
@@ -84,9 +84,14 @@ static int format_by_name(const char *path)
 	"r.start_ns AND r.end_ns)) AS apart FROM v_event e WHERE EXISTS "      \
 	"(SELECT 1 FROM restore) AND class = 'data' AND call_group = 'open' "  \
 	"AND errno = 0 GROUP BY e.path), "                                     \
+	"program AS MATERIALIZED (SELECT DISTINCT exe FROM process JOIN "      \
+	"rank_time USING (process_id) WHERE exe IS NOT NULL), "                \
+	"other AS MATERIALIZED (SELECT process_id FROM process WHERE EXISTS "  \
+	"(SELECT 1 FROM program) AND exe NOT IN (SELECT exe FROM program)), "  \
 	"looped AS MATERIALIZED (SELECT DISTINCT e.path FROM v_event e "       \
 	"LEFT JOIN begun b USING (thread_id) WHERE EXISTS (SELECT 1 FROM "     \
-	"begun) AND class = 'data' AND call_group = 'read' AND bytes > 0 AND " \
+	"begun) AND e.process_id NOT IN (SELECT process_id FROM other) AND "   \
+	"class = 'data' AND call_group = 'read' AND bytes > 0 AND "            \
 	"e.start_ns >= coalesce(b.ns, e.start_ns)), "                          \
 	"file AS (SELECT * FROM v_file WHERE class = 'data' AND kind <> "      \
 	"'dir' AND read_bytes > 0 AND write_bytes = 0 AND path NOT IN "        \

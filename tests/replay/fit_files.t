@@ -54,6 +54,16 @@ check 'compare says so' '"$IOREEL" compare tuned.reel tuned.db | grep -q "^Of a 
 check 'or by all calls' '! "$IOREEL" compare --class all tuned.reel tuned.db | grep "^Of a job" &&
 	compared --class all | grep "^None"'
 
+# Another program, as a compiler, reads files of the same kind.
+job compiled <<'PY'
+import ioreel, subprocess
+for step in ioreel.steps(range(8)):
+    open("d/%d.raw" % step, "rb").read()
+    if step == 2:
+        subprocess.check_call(["/bin/sh", "-c", "cat weights.bin index.bin later.bin >/dev/null"])
+PY
+is 'what another program reads is no part of it' "$(files compiled)" '8 30000'
+
 # Another thread reads ahead of the loop.
 job ahead <<'PY'
 import ioreel, threading, time
