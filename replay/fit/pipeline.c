@@ -162,7 +162,9 @@ static int fit_block(struct fit *f, int64_t run_bytes)
 		return 0;
 	samples = (double)run_bytes * f->files *
 		  (double)f->w->dataset.samples_per_file / size;
-	if (samples < 1.5 || samples > 1e9)
+	/* More than half of a file is no block of it. */
+	if (samples < 1.5 ||
+	    samples > (double)f->w->dataset.samples_per_file / 2)
 		return 0;
 	p->block = llround(samples);
 	return fit_reason(f, "pipeline.block", 0.7,

@@ -183,7 +183,8 @@ static int64_t ordered_pairs(const struct read *r, uint32_t n, int64_t *all)
 		n = TAU_READS_MOST;
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = i + 1; j < n; j++) {
-			if (r[i].file != r[j].file)
+			if (r[i].file != r[j].file ||
+			    r[i].offset == r[j].offset)
 				continue;
 			up += r[i].offset < r[j].offset ? 1 : -1;
 			++*all;
