@@ -418,7 +418,20 @@ static int fit_groups(struct fit *f, struct fit_saves *s)
 		    "file is written",
 		    (long long)s->background, (long long)s->saves))
 		return -1;
-	return fit_interval(f, s);
+	if (s->work_ns > 0)
+		f->w->checkpoint.work_ns = s->work_ns;
+	/* Sleeping needs no processor. */
+	if (s->work_ns > 0 && f->w->compute.on == WORKLOAD_PROCESSOR)
+		fit_work(f, &f->w->checkpoint.work_ns, 1);
+	return (s->work_ns < 0
+			? fit_reason(f, "checkpoint.work_ns", 0,
+				     "no marked checkpoint writes")
+			: fit_reason(f, "checkpoint.work_ns",
+				     f->busy ? 0.4 : 0.7,
+				     "median of the marked checkpoints without "
+				     "their calls%s",
+				     fit_busy_words(f))) ||
+	       fit_interval(f, s);
 }
 
 /* No file of a checkpoint was written: is the job without checkpoints, or does the

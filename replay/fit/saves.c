@@ -237,6 +237,35 @@ static int count_saves(struct fit *f, struct fit_saves *s)
 	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
+/* The median of the marked checkpoints that write: their time without the calls on
+ * files of checkpoints, of any thread. A checkpoint within another is part of it. */
+static int count_work(struct fit *f, struct fit_saves *s)
+{
+	int64_t *value;
+	uint32_t n;
+	int rc = fit_column(
+		f,
+		"WITH span AS MATERIALIZED (SELECT process_id, start_ns, "
+		"dur_ns, start_ns + dur_ns AS end_ns FROM v_span WHERE name = "
+		"'checkpoint' AND closed AND dur_ns > 0), "
+		"outer AS (SELECT * FROM span s WHERE NOT EXISTS (SELECT 1 "
+		"FROM span o WHERE o.process_id = s.process_id AND o.start_ns "
+		"<= s.start_ns AND o.end_ns >= s.end_ns AND o.dur_ns > "
+		"s.dur_ns) ORDER BY start_ns LIMIT 200) "
+		"SELECT o.dur_ns - union_ns(e.start_ns, e.dur_ns) AS ns FROM "
+		"outer o JOIN v_event e ON e.process_id = o.process_id AND "
+		"e.start_ns >= o.start_ns AND e.start_ns + e.dur_ns <= "
+		"o.end_ns WHERE e.class = 'checkpoint' GROUP BY o.process_id, "
+		"o.start_ns HAVING total(e.bytes) > 0",
+		&value, &n);
+
+	s->work_ns = -1;
+	if (!rc && n)
+		s->work_ns = fit_median(value, n);
+	free(value);
+	return rc;
+}
+
 static int count_calls(struct fit *f, struct fit_saves *s)
 {
 	return fit_ask(f,
@@ -299,7 +328,7 @@ int fit_find_saves(struct fit *f, struct fit_saves *s)
 		return -1;
 	if (!s->files)
 		return 0;
-	if (count_saves(f, s))
+	if (count_saves(f, s) || count_work(f, s))
 		return -1;
 	join_rare_groups(s, true);
 	join_rare_groups(s, false);

@@ -30,6 +30,8 @@ struct checkpoints {
 	const struct workload_checkpoint *is;
 	const struct comm *comm;
 	struct run_result *result; /* of the run in progress */
+	int on; /* enum workload_work: of the work before the writes */
+	int64_t worked_ns;
 	bool cold;    /* empty the page cache of them before they are read */
 	struct io io; /* root: the folder of the checkpoints */
 	uint64_t written;
@@ -81,6 +83,7 @@ int checkpoints_new(struct checkpoints **out, const struct workload *w,
 	if (!c)
 		return -1;
 	c->is = &w->checkpoint;
+	c->on = w->compute.on;
 	c->comm = comm;
 	c->result = result;
 	c->cold = w->cache == WORKLOAD_COLD;
@@ -326,6 +329,7 @@ static int write_next(void *arg, struct reel_error *err)
 	int rc;
 
 	io_begin_span(&c->io, REEL_SPAN_CHECKPOINT, -1);
+	c->worked_ns = c->is->work_ns ? work_spend(c->is->work_ns, c->on) : 0;
 	rc = write_files(c, err);
 	io_end_span(&c->io, REEL_SPAN_CHECKPOINT);
 	return rc;
@@ -345,11 +349,17 @@ int checkpoints_wait(struct checkpoints *c, struct reel_error *err)
 		       : 0;
 }
 
-int checkpoints_write(struct checkpoints *c, struct reel_error *err)
+int checkpoints_write(struct checkpoints *c, int64_t *worked_ns,
+		      struct reel_error *err)
 {
+	int rc;
+
+	*worked_ns = 0;
 	if (!c->background) {
 		c->io.log = c->result->io.log;
-		return end_writing(c, write_next(c, err));
+		rc = end_writing(c, write_next(c, err));
+		*worked_ns = c->worked_ns;
+		return rc;
 	}
 	if (checkpoints_wait(c, err))
 		return -1;
@@ -476,7 +486,7 @@ static int read_all(struct checkpoints *c, struct reel_error *err)
 int checkpoints_alone(struct checkpoints *c, struct reel_error *err)
 {
 	struct run_times *t = &c->result->time;
-	int64_t start, written;
+	int64_t start, written, worked_ns;
 	bool stop;
 	int rc = 0;
 
@@ -487,8 +497,9 @@ int checkpoints_alone(struct checkpoints *c, struct reel_error *err)
 		if (stop_signal())
 			break;
 		start = reel_now_ns();
-		rc = checkpoints_write(c, err);
-		t->storage_ns += reel_now_ns() - start;
+		rc = checkpoints_write(c, &worked_ns, err);
+		t->storage_ns += reel_now_ns() - start - worked_ns;
+		t->decode_ns += worked_ns;
 	}
 	written = reel_now_ns();
 	if (comm_agree(c->comm, rc, err))

@@ -3,6 +3,8 @@
 #ifndef REPLAY_PIPELINE_CHECKPOINT_H
 #define REPLAY_PIPELINE_CHECKPOINT_H
 
+#include <stdint.h>
+
 struct checkpoints;
 struct comm;
 struct reel_error;
@@ -18,8 +20,10 @@ int checkpoints_new(struct checkpoints **out, const struct workload *w,
 		    struct run_result *result, struct reel_error *err);
 /* Write the next one; remove the one that is too old. 0, or -1. A signal ends it
  * early: result->stopped is set, and no file is a part. In the background: wait for
- * the last one, whose failure this is then, and begin. */
-int checkpoints_write(struct checkpoints *c, struct reel_error *err);
+ * the last one, whose failure this is then, and begin. @worked_ns: the time of the
+ * caller that was work and no I/O. */
+int checkpoints_write(struct checkpoints *c, int64_t *worked_ns,
+		      struct reel_error *err);
 /* Wait for what is written in the background. Likewise. */
 int checkpoints_wait(struct checkpoints *c, struct reel_error *err);
 /* Those of a workload without epochs: all writes, then all reads. */

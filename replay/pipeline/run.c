@@ -181,12 +181,13 @@ static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
 			r->w->compute.on);
 	meet(r, &step);
 	if (checkpoint) {
-		int64_t before = reel_now_ns();
+		int64_t before = reel_now_ns(), worked_ns;
 
-		if (checkpoints_write(r->checkpoints, err))
+		if (checkpoints_write(r->checkpoints, &worked_ns, err))
 			return -1;
 		step.checkpoint_ns = reel_now_ns() - before;
-		step.time.storage_ns += step.checkpoint_ns;
+		step.time.storage_ns += step.checkpoint_ns - worked_ns;
+		step.time.decode_ns += worked_ns;
 	}
 	step.wall_ns = reel_now_ns() - start;
 	step.time.own_ns = own_ns(step.wall_ns, &step.time);

@@ -118,6 +118,7 @@ void workload_scale(struct workload *w, double scale)
 					       : scale * count);
 	}
 	scale_transformer(&w->checkpoint.transformer, scale * count);
+	w->checkpoint.work_ns = scaled(w->checkpoint.work_ns, scale * count);
 	w->checkpoint.pause_ns = scaled(w->checkpoint.pause_ns, scale * count);
 	scale_kvcache(&w->kvcache, scale * count);
 }

@@ -199,6 +199,16 @@ is 'in the background: steps go on' "$(sql b.db "SELECT count(*), sum(EXISTS (SE
 is 'in the background: its calls belong to checkpoints' "$(sql b.db "SELECT sum(bytes), count(DISTINCT tid) FROM v_event WHERE class = 'checkpoint' AND call_group = 'write'")" \
 	"$(printf '400000000\t1')"
 
+for background in false true; do
+	trained $background 1000000
+	"$IOREEL" run -q --json b.json --data b.data --checkpoints ck --set checkpoint.work_ns=30000000 -o b.db >s.json
+	is "background $background: a saver works before it writes" "$(sql b.db "SELECT count(*), min((SELECT min(e.start_ns) FROM v_event e
+		WHERE e.class = 'checkpoint' AND e.call_group = 'write' AND e.start_ns >= c.start_ns) - c.start_ns) >= 30000000
+		FROM v_span c WHERE name = 'checkpoint'")" "$(printf '4\t1')"
+done
+is 'of a saver that steps it counts as decoding' "$("$IOREEL" run -q --json b.json --data b.data --checkpoints ck --set checkpoint.work_ns=30000000 --set checkpoint.background=false >s.json
+	field s.json 'd["time"]["decode_s"] >= 0.12')" True
+
 # --- failures -----------------------------------------------------------------
 # small COMMAND: with a disk of 5 MB as the folder small.
 if unshare -m true 2>/dev/null; then own=-m; else own=-rm; fi
@@ -379,6 +389,7 @@ mkdir hashed
 check 'fit: a checkpoint in the background' '"$IOREEL" fit -q hashed.reel -o hashed.json'
 is 'fit: its files, by their sizes' "$(field hashed.json '(d["checkpoint"]["background"], d["checkpoint"]["every_steps"], [(f["bytes"], f["count"]) for f in d["checkpoint"]["files"]])')" \
 	'(True, 20, [(195, 2), (3000, 1), (1000000, 1)])'
+is 'fit: and the time before and between its writes' "$(field hashed.json '0.2e9 < d["checkpoint"]["work_ns"]')" True
 
 # Files with random names until they are renamed, and one that is not.
 cat >renamed.py <<'PY'
