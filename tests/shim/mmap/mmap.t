@@ -86,7 +86,7 @@ PY
 if [ -z "$(q "SELECT 1 FROM note WHERE key = 'mmap_faults_refused'")" ] && python3 -c 'import mmap; mmap.mmap(-1, 4096).madvise(15)' 2>/dev/null; then
 	rm -rf t.reel
 	IOREEL_MMAP=faults "$IOREEL" record -q -o t.reel -- python3 child.py
-	is 'faults: those of a child' "$(q "SELECT count(*) > 5 FROM v_event JOIN process USING (process_id)
+	is 'faults: those of a child' "$(q "SELECT count(*) > 0 FROM v_event JOIN process USING (process_id)
 		WHERE call = 'map_read' AND dur_ns > 0 AND path LIKE '%/in' AND parent_id IS NOT NULL")" 1
 	is 'faults: those that did not fit are counted' "$(q "SELECT value > 20000 FROM note WHERE key = 'mmap_faults_lost'")" 1
 	check 'faults: the report says it' '"$IOREEL" report t.reel | tr "\n" " " | tr -s " " >out; grep -q "page faults did not fit into the kernel.s rings" out'
