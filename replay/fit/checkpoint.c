@@ -362,6 +362,17 @@ static bool are_at_ends(const struct fit *f, const struct fit_saves *s)
 	return s->steps > 0;
 }
 
+static int fit_after_evaluation(struct fit *f, const struct fit_saves *s)
+{
+	if (!s->evaluated)
+		return 0;
+	f->w->checkpoint.after_evaluation = 2 * s->evaluated > s->saves;
+	return fit_reason(f, "checkpoint.after_evaluation", 0.9,
+			  "in %lld of %lld checkpoints the last step comes "
+			  "before an evaluation",
+			  (long long)s->evaluated, (long long)s->saves);
+}
+
 /* Steps or epochs between two checkpoints; where they are not regular, as if they were
  * evenly spread. */
 static int fit_interval(struct fit *f, const struct fit_saves *s)
@@ -377,6 +388,8 @@ static int fit_interval(struct fit *f, const struct fit_saves *s)
 	if (f->epochs > 1 && epochs > 0 && f->epochs / epochs == s->saves &&
 	    are_at_ends(f, s)) {
 		c->every_epochs = epochs;
+		if (fit_after_evaluation(f, s))
+			return -1;
 		return fit_reason(f, "checkpoint.every_epochs", 0.9,
 				  "%lld saves at ends of epochs, %lld from one "
 				  "to the next as a rule",

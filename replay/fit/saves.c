@@ -197,19 +197,25 @@ static int count_saves(struct fit *f, struct fit_saves *s)
 {
 	struct reel_view v;
 	int64_t running = 0, last = 0, steps = 0, at = 0;
-	bool any = true, within = false;
+	bool any = true, within = false, evaluated = false, after = false;
 	int rc = 0;
 
 	if (!reel_view_open(
 		    &v, f->st,
 		    "SELECT min(start_ns) AS ns, 1 AS file, 0 AS step, 0 AS "
-		    "marked FROM v_event WHERE class = 'checkpoint' AND "
+		    "marked, 0 AS evaluation FROM v_event WHERE class = "
+		    "'checkpoint' AND "
 		    "call_group = 'write' AND bytes > 0 AND process_id = ?1 "
-		    "GROUP BY open_id UNION ALL SELECT start_ns, 0, 1, 0 FROM "
+		    "GROUP BY open_id UNION ALL SELECT start_ns, 0, 1, 0, 0 "
+		    "FROM "
 		    "v_step WHERE rank = (SELECT min(rank) FROM v_rank WHERE "
-		    "steps > 0) UNION ALL SELECT start_ns, 0, 0, 1 FROM v_span "
+		    "steps > 0) UNION ALL SELECT start_ns, 0, 0, 0, 1 FROM "
+		    "v_span "
+		    "WHERE name = 'eval' AND process_id = ?1 "
+		    "UNION ALL SELECT start_ns, 0, 0, 1, 0 FROM v_span "
 		    "WHERE name = 'checkpoint' AND process_id = ?1 UNION ALL "
-		    "SELECT start_ns + dur_ns, 0, 0, -1 FROM v_span WHERE name "
+		    "SELECT start_ns + dur_ns, 0, 0, -1, 0 FROM v_span WHERE "
+		    "name "
 		    "= 'checkpoint' AND process_id = ?1 ORDER BY 1",
 		    f->err)) {
 		reel_view_bind(&v, s->group[0].process_id);
@@ -218,11 +224,16 @@ static int count_saves(struct fit *f, struct fit_saves *s)
 			bool step = reel_view_int(&v, "step");
 
 			steps += step;
+			evaluated = !step && (evaluated ||
+					      reel_view_int(&v, "evaluation"));
 			at = running ? at : steps;
+			after = running ? after : evaluated;
 			running += reel_view_int(&v, "marked");
 			within = running && (within || step);
-			if (file && any)
+			if (file && any) {
 				rc = add_save(f, s, at);
+				s->evaluated += after;
+			}
 			if (file && within && last < s->saves) {
 				s->background++;
 				last = s->saves;

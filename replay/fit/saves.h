@@ -37,6 +37,7 @@ struct fit_saves {
 	int64_t *step; /* steps before each of @steps checkpoints */
 	uint32_t steps, steps_room;
 	int64_t background; /* of which steps began before the last file */
+	int64_t evaluated;  /* with an evaluation since the last step */
 	int64_t work_ns; /* of a marked checkpoint besides its calls; -1: unknown */
 };
 

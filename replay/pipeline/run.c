@@ -269,29 +269,61 @@ static int end_epoch(struct running *r, struct readers *readers, uint64_t n,
 	return rc;
 }
 
+static bool evaluates(const struct running *r, uint32_t epoch)
+{
+	int64_t every = r->w->evaluation.every_epochs;
+
+	return every && (epoch + 1) % every == 0;
+}
+
+/* Is there a checkpoint at the end of @epoch, @after its evaluation or before? */
+static bool saves_at_end(const struct running *r, uint32_t epoch, bool after)
+{
+	const struct workload_checkpoint *c = &r->w->checkpoint;
+
+	return c->every_epochs && (epoch + 1) % c->every_epochs == 0 &&
+	       after == (c->after_evaluation && evaluates(r, epoch));
+}
+
+/* The checkpoint of an epoch is part of no step. */
+static int save_at_end(struct running *r, struct reel_error *err)
+{
+	struct run_result *res = r->result;
+	int64_t start = reel_now_ns(), worked_ns, ns;
+
+	if (checkpoints_write(r->checkpoints, &worked_ns, err))
+		return -1;
+	ns = reel_now_ns() - start;
+	res->checkpoint_ns += ns;
+	res->time.storage_ns += ns - worked_ns;
+	res->time.decode_ns += worked_ns;
+	return 0;
+}
+
 static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 {
 	const struct workload_checkpoint *c = &r->w->checkpoint;
 	struct run_epoch *e = &r->result->epochs[epoch];
 	uint64_t steps = steps_of_epoch(r);
 	int64_t start = reel_now_ns();
+	bool saved = false; /* after the last step */
 
 	r->turn = 0;
 	io_begin_span(&r->result->io, REEL_SPAN_EPOCH, epoch);
 	readers_epoch(r->readers, epoch);
 	for (uint64_t i = 0; i < steps; i++) {
 		uint64_t done = r->result->steps_n + 1;
-		bool checkpoint = (c->every_steps &&
-				   done % (uint64_t)c->every_steps == 0) ||
-				  (c->every_epochs && i + 1 == steps &&
-				   (epoch + 1) % c->every_epochs == 0);
 
-		if (take_step(r, epoch, checkpoint, err))
+		saved = c->every_steps && done % (uint64_t)c->every_steps == 0;
+		if (take_step(r, epoch, saved, err))
 			return -1;
 		reel_progress_at(&r->progress, r->result->samples);
 		if (stopped(r))
 			break;
 	}
+	if (!saved && !r->result->stopped && saves_at_end(r, epoch, false) &&
+	    save_at_end(r, err))
+		return -1;
 	e->wall_ns = reel_now_ns() - start;
 	io_end_span(&r->result->io, REEL_SPAN_EPOCH);
 	return end_epoch(r, r->readers, r->schedule.readers, err);
@@ -340,13 +372,6 @@ static int evaluate(struct running *r, uint32_t epoch, struct reel_error *err)
 	return 0;
 }
 
-static bool evaluates(const struct running *r, uint32_t epoch)
-{
-	int64_t every = r->w->evaluation.every_epochs;
-
-	return every && (epoch + 1) % every == 0;
-}
-
 /* All epochs. The number that began is in the result. */
 static int run_epochs(struct running *r, struct reel_error *err)
 {
@@ -359,6 +384,9 @@ static int run_epochs(struct running *r, struct reel_error *err)
 			return -1;
 		if (!res->stopped && evaluates(r, epoch) &&
 		    evaluate(r, epoch, err))
+			return -1;
+		if (!res->stopped && saves_at_end(r, epoch, true) &&
+		    save_at_end(r, err))
 			return -1;
 		if (res->stopped || (all && res->steps_n >= all))
 			break;

@@ -208,6 +208,7 @@ static const struct workload_key checkpoint[] = {
 	INTEGER(workload_checkpoint, every_steps, 0, MOST_COUNT, 0),
 	INTEGER(workload_checkpoint, every_epochs, 0, MOST_COUNT, 0),
 	BOOL(workload_checkpoint, background, 0),
+	BOOL(workload_checkpoint, after_evaluation, 0),
 	INTEGER(workload_checkpoint, work_ns, 0, MOST_NS, 0),
 	INTEGER(workload_checkpoint, writes, 0, 1e6, 0),
 	INTEGER(workload_checkpoint, reads, 0, 1e6, 0),

@@ -234,7 +234,8 @@ struct workload_transformer {
 
 struct workload_checkpoint {
 	int64_t every_steps, every_epochs; /* 0: not by these */
-	bool background; /* a thread writes them while the steps go on */
+	bool background;       /* a thread writes them while the steps go on */
+	bool after_evaluation; /* of the epoch, where it has one */
 	int64_t work_ns; /* of the saver before it writes, as to serialise */
 	/* With no epochs: this many are written and then read back. */
 	int64_t writes, reads;

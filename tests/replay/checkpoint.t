@@ -209,6 +209,20 @@ done
 is 'of a saver that steps it counts as decoding' "$("$IOREEL" run -q --json b.json --data b.data --checkpoints ck --set checkpoint.work_ns=30000000 --set checkpoint.background=false >s.json
 	field s.json 'd["time"]["decode_s"] >= 0.12')" True
 
+# At the end of an epoch, in no step: before its evaluation or after it.
+printf '{"schema": "ioreel-workload-1", "name": "e", "epochs": 2, "dataset": {"format": "raw", "files": 4, "samples_per_file": 4, "sample_bytes": 4096}, "pipeline": {"batch": 4}, "evaluation": {"files": 1, "samples_per_file": 4, "every_epochs": 1, "batch": 2}, "checkpoint": {"every_epochs": 1, "files": [{"bytes": 10000}]}}' >e.json
+rm -rf e.data; "$IOREEL" gen -q e.json e.data
+for after in false true; do
+	rm -rf ck
+	"$IOREEL" run -q --json e.json --data e.data --checkpoints ck --set checkpoint.after_evaluation=$after -o e.db >s.json
+	is "after_evaluation $after" "$(sql e.db "SELECT group_concat(name, ' ') FROM (SELECT name FROM v_span
+		WHERE name IN ('eval', 'checkpoint') ORDER BY start_ns)")" \
+		"$([ $after = true ] && echo 'eval checkpoint eval checkpoint' || echo 'checkpoint eval checkpoint eval')"
+	is "after_evaluation $after: it is in no step" "$(sql e.db "SELECT count(*) FROM v_span c JOIN v_span s
+		ON c.start_ns >= s.start_ns AND c.start_ns < s.start_ns + s.dur_ns WHERE c.name = 'checkpoint' AND s.name = 'step'")" 0
+	is "after_evaluation $after: it counts" "$(field s.json '(d["write_bytes"], d["checkpoints"], d["checkpoint_s"] > 0)')" '(20000, 2, True)'
+done
+
 # --- failures -----------------------------------------------------------------
 # small COMMAND: with a disk of 5 MB as the folder small.
 if unshare -m true 2>/dev/null; then own=-m; else own=-rm; fi
@@ -390,6 +404,24 @@ check 'fit: a checkpoint in the background' '"$IOREEL" fit -q hashed.reel -o has
 is 'fit: its files, by their sizes' "$(field hashed.json '(d["checkpoint"]["background"], d["checkpoint"]["every_steps"], [(f["bytes"], f["count"]) for f in d["checkpoint"]["files"]])')" \
 	'(True, 20, [(195, 2), (3000, 1), (1000000, 1)])'
 is 'fit: and the time before and between its writes' "$(field hashed.json '0.2e9 < d["checkpoint"]["work_ns"]')" True
+
+# A save after the evaluation of each epoch.
+cat >evaluated.py <<'PY'
+import ioreel, os, time
+for epoch in range(3):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(range(8)):
+            os.read(os.open("sample", os.O_RDONLY), 1000)
+    with ioreel.span("eval", epoch):
+        with ioreel.span("fetch"):
+            os.read(os.open("sample", os.O_RDONLY), 1000)
+    with ioreel.span("checkpoint", epoch):
+        with open("evaluated%d.pt" % epoch, "wb") as f:
+            f.write(bytes(50000))
+PY
+"$IOREEL" record -q -o evaluated.reel -- env PYTHONPATH="$TOP/preload/python" python3 evaluated.py
+check 'fit: a save after each evaluation' '"$IOREEL" fit -q evaluated.reel -o evaluated.json'
+is 'fit: at the ends of epochs, after it' "$(field evaluated.json '(d["checkpoint"]["every_epochs"], d["checkpoint"]["after_evaluation"])')" '(1, True)'
 
 # Files with random names until they are renamed, and one that is not.
 cat >renamed.py <<'PY'
