@@ -83,7 +83,8 @@ static const struct advice_loader own_loop = {
 	.evaluation = "a DataLoader with workers for the evaluation.",
 };
 
-/* Those of Keras for data sets in Python, with any backend; @name: of the note. */
+/* Those of Keras for data sets in Python, with any backend, and of torchdata's nodes;
+ * @name: of the note. */
 static const struct keras_loader {
 	const char *name;
 	bool processes; /* its workers are seen */
@@ -122,6 +123,22 @@ static const struct keras_loader {
 	      "a PyDataset with workers, or a pipeline of tf.data, for the "
 	      "evaluation."),
 #undef KERAS
+	{"torchdata.nodes",
+	 false,
+	 {
+		 .none = "; nodes of torchdata prepare the batches, in threads "
+			 "or processes of their own.",
+		 .unseen = "; nodes of torchdata prepare the batches, in "
+			   "threads or processes of their own.",
+		 .start = "a larger num_workers of the ParallelMapper, and a "
+			  "Prefetcher as the last node.",
+		 .hand_over = "a Prefetcher as the last node.",
+		 .last = "fewer, longer epochs: a sampler that passes over the "
+			 "data several times.",
+		 .cold = "the nodes start each epoch with no batch ready",
+		 .evaluation = "a Prefetcher as the last node of the "
+			       "evaluation.",
+	 }},
 };
 
 static const struct keras_loader *keras_loader_of(const struct report *r)

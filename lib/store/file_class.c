@@ -102,6 +102,8 @@ static const struct rule {
 	{SUFFIX, WRITTEN, ".txt", REEL_CLASS_LOG},
 	{SUFFIX, WRITTEN, ".out", REEL_CLASS_LOG},
 	{SUFFIX, WRITTEN, ".err", REEL_CLASS_LOG},
+	{SUFFIX, WRITTEN, "/stdout", REEL_CLASS_LOG},
+	{SUFFIX, WRITTEN, "/stderr", REEL_CLASS_LOG},
 	{SUFFIX, WRITTEN, ".json", REEL_CLASS_LOG},
 	{SUFFIX, WRITTEN, ".jsonl", REEL_CLASS_LOG},
 	{SUFFIX, WRITTEN, ".csv", REEL_CLASS_LOG},

@@ -89,6 +89,32 @@ def _put_dataset_elements_in_buffer(batches, buffer):
         buffer.put(None)
 """,
     "torchdata/__init__.py": "__version__ = '0.11.0'\n",
+    "torchdata/nodes/loader.py": """
+class Loader:
+    def __init__(self, root):
+        self.root = root
+        self.it = None
+    def __iter__(self):
+        if self.it is None:
+            self.it = LoaderIterator(self)
+        self.it.reset(None)
+        return self.it
+class LoaderIterator:
+    def __init__(self, loader):
+        self.loader = loader
+    def reset(self, state=None):
+        self.left = self.loader.root
+    def __iter__(self):
+        return self
+    def __next__(self):
+        return self.next()
+    def next(self):
+        if not self.left:
+            raise StopIteration
+        self.left -= 1
+        with open("alone", "rb") as f:
+            return f.read()
+""",
     "torchdata/stateful_dataloader/worker.py": """
 def _worker_loop(batches, buffer):
     for i in list(range(batches)) + [None]:
@@ -139,6 +165,16 @@ def run():
 def loop():
     from grain._src.python.data_loader import DataLoader
     loader = DataLoader()
+    for _ in range(2):
+        for batch in loader:
+            print(batch)
+
+
+def nodes():
+    import types
+    sys.modules["torch"] = types.SimpleNamespace(is_grad_enabled=lambda: True)
+    from torchdata.nodes.loader import Loader
+    loader = Loader(2)
     for _ in range(2):
         for batch in loader:
             print(batch)

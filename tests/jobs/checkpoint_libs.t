@@ -12,7 +12,7 @@ job=$TOP/tests/jobs/checkpoint_libs.py
 python3 "$job" make "$T/lib" || skip_all 'no python3'
 
 mkdir bare rec
-for case in run loop workers; do
+for case in run loop nodes workers; do
 	(cd bare && python3 "$job" $case >out.$case 2>err.$case
 		echo "status $?" >>out.$case)
 	(cd rec && "$IOREEL" record -q -o ../$case.reel -- \
@@ -57,6 +57,18 @@ epoch	1	3
 step	3	1
 step	4	1
 step	5	1"
+is 'epochs and steps of the nodes of torchdata' "$(sql nodes.reel "
+	SELECT name, detail, (SELECT count(*) FROM v_event e
+		WHERE call = 'read' AND bytes > 0 AND e.start_ns
+		BETWEEN s.start_ns AND s.start_ns + s.dur_ns)
+	FROM v_span s WHERE closed AND name <> 'fetch' ORDER BY start_ns")" \
+"epoch	0	2
+step	0	1
+step	1	1
+epoch	1	2
+step	2	1
+step	3	1"
+is 'and what makes their batches' "$(sql nodes.reel "SELECT loader FROM v_framework")" torchdata.nodes
 # The program itself is the parent of both.
 is 'workers of Grain and torchdata, and the batches that the first made' \
 	"$(sql workers.reel "SELECT role, (SELECT count(*) FROM v_span s

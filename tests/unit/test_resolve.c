@@ -349,6 +349,8 @@ static void test_classes(void)
 		{"/dev/shm", false, REEL_CLASS_SYSTEM},
 		{"/system", false, REEL_CLASS_DATA},
 		{"/x/events.out.tfevents.1", true, REEL_CLASS_LOG},
+		{"/x/stdout", true, REEL_CLASS_LOG},
+		{"/x/my_stdout", true, REEL_CLASS_DATA},
 	};
 
 	begin(NULL);

@@ -12,6 +12,7 @@ HOOKS = {
     "torch": "hook_torch",
     "torch.distributed.checkpoint": "hook_dcp",
     "torchdata.stateful_dataloader.stateful_dataloader": "hook_torch",
+    "torchdata.nodes.loader": "hook_torch",
     "torchdata.stateful_dataloader.worker": "hook_torch",
     "tensorflow.python.data.ops.iterator_ops": "hook_tensorflow",
     "tensorflow.python.checkpoint.checkpoint": "hook_tensorflow",

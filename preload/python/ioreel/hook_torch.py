@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The anchors of PyTorch 1.13 and later.
 
-fetch, epoch, step   the iterators of torch.utils.data.DataLoader
+fetch, epoch, step   the iterators of torch.utils.data.DataLoader, and those
+                     of torchdata
 preprocess           the data set's part of a batch, in any process
 backward             torch.autograd.backward, which Tensor.backward calls
 optimizer            Optimizer.step of every class
@@ -12,6 +13,7 @@ nn.Module is not hooked: data transforms are Modules too. Optimizers are
 wrapped where PyTorch wraps them for its own profiler, and not through
 register_optimizer_step_post_hook, which is not called when a step fails.
 """
+import sys
 import weakref
 
 from ioreel import epochs, gate, shim, wrap
@@ -51,6 +53,26 @@ def _hook_construction(iterator):
 
 def _hook_stateful(loaders):
     _hook_construction(loaders._StatefulMultiProcessingDataLoaderIter)
+
+
+def _hook_nodes(loader):
+    """The loader of torchdata.nodes: one iterator, reset at each epoch."""
+    torch = sys.modules["torch"]
+    iterator = loader.LoaderIterator
+    noted = []
+    iterator.next, iterator.reset, loader.Loader.__iter__  # all, or none
+
+    def started(iterator, *args, **kwargs):
+        kind = shim.EPOCH if torch.is_grad_enabled() else shim.EVAL
+        epochs.iterator_started(iterator, iterator.loader, kind, True)
+        if not noted:
+            noted.append(True)
+            shim.note("loader", "torchdata.nodes")
+
+    wrap.patch(loader.Loader, "__iter__", epochs.request_begins,
+               epochs.request_ends)
+    wrap.patch(iterator, "reset", started)
+    wrap.patch(iterator, "next", epochs.fetch_begins, epochs.fetch_ends)
 
 
 def _hook_loop(worker):
@@ -109,22 +131,23 @@ PARTS = (("loader", _hook_loader), ("worker", _hook_worker),
          ("load", _hook_load))
 
 
-# parts of the loader that torchdata has of its own, by module
-STATEFUL = {
+# loaders that torchdata has of its own, by module
+TORCHDATA = {
     "torchdata.stateful_dataloader.stateful_dataloader":
         ("loader", _hook_stateful),
     "torchdata.stateful_dataloader.worker": ("worker", _hook_loop),
+    "torchdata.nodes.loader": ("nodes", _hook_nodes),
 }
 
 
 def install(module):
-    """Called once for torch and for each of STATEFUL."""
+    """Called once for torch and for each of TORCHDATA."""
     if module.__name__ == "torch":
         gate.install("torch", "PyTorch", module.__version__, KNOWN, PARTS,
                      module)
     else:
         from torchdata import __version__
-        name, hook = STATEFUL[module.__name__]
+        name, hook = TORCHDATA[module.__name__]
         gate.install("torchdata." + name, None, __version__, ("0.",),
                      ((name, hook),), module)
 
