@@ -54,20 +54,13 @@ static int find_workers(struct fit *f, struct workers *w)
 		       : 0;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Workers read ahead, those of a loader for evaluation beyond its end: a worker that
  * began in an evaluation is its own, another one is the training's. */
 static bool is_of_evaluation(const struct fit *f, const struct workers *w,
 			     const struct fit_visit *v)
 {
 	const int64_t *id = w->n ? bsearch(&v->process_id, w->process_id, w->n,
-					   sizeof(*id), by_id)
+					   sizeof(*id), fit_by_value)
 				 : NULL;
 
 	return fit_evaluates(f, id ? w->start_ns[id - w->process_id]

@@ -100,6 +100,9 @@ int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out);
  * *@value of *@n, for free() after a failure, too. 0 or -1. */
 int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n);
 
+/* Order of two int64_t, for qsort() and bsearch(). */
+int fit_by_value(const void *a, const void *b);
+
 /* The lower median of @value, which it sorts; 0, there is none. */
 int64_t fit_median(int64_t *value, uint32_t n);
 

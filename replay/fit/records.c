@@ -86,13 +86,6 @@ static int load_reads(struct fit *f, const char *which, struct reads *r)
 
 /* --- samples -------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The size that most of the @n sorted values @size have; *@count of them. */
 static int64_t most_frequent(const int64_t *size, uint32_t n, uint32_t *count)
 {
@@ -124,7 +117,7 @@ static int put_records(struct fit *f, const struct reads *r)
 		return -1;
 	for (uint32_t i = 0; i < r->n; i++)
 		size[i] = r->read[i].bytes;
-	qsort(size, r->n, sizeof(*size), by_size);
+	qsort(size, r->n, sizeof(*size), fit_by_value);
 	most = most_frequent(size, r->n, &equal);
 	if (equal >= EQUAL_LEAST * r->n) {
 		mean = (double)most;
@@ -212,7 +205,7 @@ static int run_of(struct fit *f, const struct read *r, uint32_t n, int64_t *out)
 			run[runs++] = r[i].bytes;
 		all += r[i].bytes;
 	}
-	qsort(run, runs, sizeof(*run), by_size);
+	qsort(run, runs, sizeof(*run), fit_by_value);
 	for (i = 0; i < runs && 2 * half < all; i++)
 		half += run[i];
 	*out = i ? run[i - 1] : 0;

@@ -48,7 +48,7 @@ int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n)
 	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
-static int by_value(const void *a, const void *b)
+int fit_by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -59,7 +59,7 @@ int64_t fit_median(int64_t *value, uint32_t n)
 {
 	if (!n)
 		return 0;
-	qsort(value, n, sizeof(*value), by_value);
+	qsort(value, n, sizeof(*value), fit_by_value);
 	return value[(n - 1) / 2];
 }
 
