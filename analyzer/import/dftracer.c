@@ -21,6 +21,7 @@
 #include "lib/error.h"
 #include "lib/intmap.h"
 
+#include "analyzer/import/dftracer_names.h"
 #include "analyzer/import/dftracer_steps.h"
 #include "analyzer/import/common/call_names.h"
 #include "analyzer/import/common/gather.h"
@@ -31,21 +32,11 @@
 #include "analyzer/import/common/text_hash.h"
 #include "analyzer/import/common/trace_events.h"
 
-/* A hash and its name. */
-struct name {
-	char *hash, *text; /* text NULL: not known so far */
-	uint32_t id;	   /* of the file; 0: none yet */
-};
-
 /* The position of a descriptor in a process and file. */
 struct position {
 	uint32_t thread, opens; /* opens: of a file without descriptors */
 	int64_t at;		/* REEL_NO_OFFSET: not known */
 };
-
-/* The phase of a record: a letter of Chrome's format, or from 2.0 on a digit. */
-enum phase { PHASE_OTHER, PHASE_EVENT, PHASE_SUM, PHASE_METADATA };
-#define PHASE_2_EVENT '1'
 
 #define CALLS_KNOWN 256 /* names whose calls are kept */
 
@@ -62,13 +53,11 @@ struct import {
 	struct reel_writer *writer;
 	struct import_gather *gather;
 	struct dftracer_marks marks;
-	struct reel_intmap by_hash, by_position;
+	struct dftracer_names names;
+	struct reel_intmap by_position;
 	struct seen_events seen;
-	struct name *name;
-	uint32_t names, name_room;
 	struct position *position;
 	uint32_t positions, position_room;
-	bool all_names; /* of all files are read */
 	uint64_t copies, bad, phases, no_result, summed;
 	int64_t first_ns;
 	/* The process of the event before. */
@@ -81,116 +70,6 @@ struct import {
 static uint64_t hash_text(uint64_t h, const struct trace_text *t)
 {
 	return hash_bytes(h, t->s, t->len);
-}
-
-/* --- names ---------------------------------------------------------------- */
-
-/* The name of @hash; @type: 'F', 'H', 'S'. NULL with @err: no memory. */
-static struct name *find_name(struct import *im, char type,
-			      const struct trace_text *hash,
-			      struct reel_error *err)
-{
-	uint64_t key = hash_text(TEXT_HASH_FIRST ^ (uint8_t)type, hash);
-
-	for (;; key++) { /* two hashes may have one key */
-		uint32_t i = reel_intmap_get(&im->by_hash, key, err);
-		struct name *n;
-
-		if (i == REEL_NO_INDEX)
-			return NULL;
-		if (i < im->names) {
-			n = &im->name[i];
-			if (n->hash[0] == type && !strcmp(n->hash + 1, hash->s))
-				return n;
-			continue;
-		}
-		if (reel_array_reach(&im->name, &im->name_room, i, sizeof(*n),
-				     err))
-			return NULL;
-		n = &im->name[im->names];
-		n->hash = reel_alloc(hash->len + 2, 1, err);
-		if (!n->hash)
-			return NULL;
-		n->hash[0] = type;
-		memcpy(n->hash + 1, hash->s, hash->len);
-		im->names++;
-		return n;
-	}
-}
-
-static enum phase phase_of(const struct trace_event *ev)
-{
-	switch (ev->phase) {
-	case 'X':
-	case PHASE_2_EVENT:
-		return PHASE_EVENT;
-	case '3':
-		return PHASE_SUM;
-	case 'M':
-	case '4':
-		return PHASE_METADATA;
-	}
-	return PHASE_OTHER;
-}
-
-static int open_file(struct trace_events **t, const char *path,
-		     struct reel_error *err)
-{
-	if (trace_events_open(t, path, err))
-		return -1;
-	trace_events_without_array(*t);
-	return 0;
-}
-
-/* A metadata event: FH, HH and SH are the names of files, hosts, strings. */
-static int read_name(struct import *im, const struct trace_event *ev,
-		     struct reel_error *err)
-{
-	const struct trace_text *text = trace_event_arg(ev, "name");
-	const struct trace_text *hash = trace_event_arg(ev, "value");
-	struct name *n;
-
-	if (ev->name.len != 2 || ev->name.s[1] != 'H' ||
-	    !strchr("FHS", ev->name.s[0]) || !text || !text->len || !hash)
-		return 0;
-	n = find_name(im, ev->name.s[0], hash, err);
-	if (!n)
-		return -1;
-	if (!n->text)
-		n->text = reel_strdup(text->s, err);
-	return n->text ? 0 : -1;
-}
-
-static int read_all_names(struct import *im, struct reel_error *err)
-{
-	int rc = 0;
-
-	im->all_names = true;
-	for (int i = 0; rc >= 0 && i < im->in->paths; i++) {
-		struct trace_events *t = NULL;
-		struct trace_event ev;
-
-		rc = open_file(&t, im->in->path[i], err);
-		while (!rc && (rc = trace_events_next(t, &ev, err)) > 0)
-			rc = phase_of(&ev) == PHASE_METADATA
-				     ? read_name(im, &ev, err)
-				     : 0;
-		trace_events_close(t);
-	}
-	return rc;
-}
-
-/* The name of @hash, of any file of the job; its text stays NULL where none
- * has it. */
-static struct name *resolve(struct import *im, char type,
-			    const struct trace_text *hash,
-			    struct reel_error *err)
-{
-	struct name *n = find_name(im, type, hash, err);
-
-	if (!n || n->text || im->all_names)
-		return n;
-	return read_all_names(im, err) ? NULL : find_name(im, type, hash, err);
 }
 
 /* --- processes and files -------------------------------------------------- */
@@ -212,7 +91,8 @@ static int set_host(struct import *im, struct reel_writer_process *row,
 	const char *text = host->s;
 
 	if (hashed) {
-		const struct name *n = resolve(im, 'H', host, err);
+		const struct dftracer_name *n =
+			dftracer_find_name(&im->names, 'H', host, err);
 
 		if (!n)
 			return -1;
@@ -257,12 +137,12 @@ static int text_of(struct import *im, const struct trace_event *ev,
 		   struct reel_error *err)
 {
 	const struct trace_text *hash = trace_event_arg(ev, key);
-	const struct name *n;
+	const struct dftracer_name *n;
 
 	*out = NULL;
 	if (!hash || !hash->len)
 		return 0;
-	n = resolve(im, type, hash, err);
+	n = dftracer_find_name(&im->names, type, hash, err);
 	if (!n)
 		return -1;
 	*out = n->text && *n->text ? gather_keep(im->gather, n->text, err)
@@ -310,7 +190,7 @@ static int64_t file_of(struct import *im, const struct trace_event *ev,
 		       enum reel_kind kind, struct reel_error *err)
 {
 	const struct trace_text *text = trace_event_arg(ev, "fhash");
-	struct name *n;
+	struct dftracer_name *n;
 	uint32_t id;
 	char unknown[64];
 
@@ -321,7 +201,7 @@ static int64_t file_of(struct import *im, const struct trace_event *ev,
 		id = gather_file(im->gather, text->s, text->len, kind, err);
 		return id ? (int64_t)id : -1;
 	}
-	n = resolve(im, 'F', text, err);
+	n = dftracer_find_name(&im->names, 'F', text, err);
 	if (!n)
 		return -1;
 	if (!n->id) {
@@ -445,7 +325,7 @@ static int set_offset(struct import *im, struct reel_event *to,
 	if (to->offset < 0)
 		to->offset = REEL_NO_OFFSET;
 	if (at_offset || !to->file ||
-	    (to->fd < 0 && ev->phase != PHASE_2_EVENT))
+	    (to->fd < 0 && ev->phase != DFTRACER_PHASE_2_EVENT))
 		return 0;
 	if (to->call != REEL_CALL_LSEEK && to->call != REEL_CALL_READ &&
 	    to->call != REEL_CALL_WRITE && to->call != REEL_CALL_CLOSE &&
@@ -571,7 +451,7 @@ static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
 	/* The numbers are a thread's; since 2.0, a process's. */
 	series = hash_number(TEXT_HASH_FIRST, im->process);
 	content = hash_number(series, (uint64_t)tid);
-	if (ev->phase != PHASE_2_EVENT)
+	if (ev->phase != DFTRACER_PHASE_2_EVENT)
 		series = content;
 	content = hash_number(hash_number(content, (uint64_t)ev->ts_ns),
 			      (uint64_t)ev->dur_ns);
@@ -640,17 +520,17 @@ static int read_file(struct import *im, int i, struct reel_error *err)
 	int rc = gather_source(im->gather, (uint32_t)i + 1, err);
 
 	if (!rc)
-		rc = open_file(&t, im->in->path[i], err);
+		rc = dftracer_open(&t, im->in->path[i], err);
 	while (!rc && (rc = trace_events_next(t, &ev, err)) > 0)
-		switch (phase_of(&ev)) {
-		case PHASE_EVENT:
+		switch (dftracer_phase_of(&ev)) {
+		case DFTRACER_PHASE_EVENT:
 			rc = add_event(im, &ev, err);
 			break;
-		case PHASE_METADATA:
+		case DFTRACER_PHASE_METADATA:
 			set_time_unit(t, &ev);
-			rc = read_name(im, &ev, err);
+			rc = dftracer_read_name(&im->names, &ev, err);
 			break;
-		case PHASE_SUM:
+		case DFTRACER_PHASE_SUM:
 			n = arg_int(&ev, "dft_cnt", 1);
 			im->summed += n > 0 && n < INT32_MAX ? (uint64_t)n : 1;
 			rc = 0;
@@ -711,16 +591,11 @@ static void name_run(const char *path, char out[static 256])
 
 static void import_fini(struct import *im)
 {
-	for (size_t i = 0; i < im->names; i++) {
-		free(im->name[i].hash);
-		free(im->name[i].text);
-	}
 	for (size_t i = 0; i < CALLS_KNOWN; i++)
 		free(im->call[i].name);
-	free(im->name);
+	dftracer_names_fini(&im->names);
 	free(im->position);
 	dftracer_marks_fini(&im->marks);
-	reel_intmap_fini(&im->by_hash);
 	seen_events_fini(&im->seen);
 	reel_intmap_fini(&im->by_position);
 	gather_free(im->gather);
@@ -737,7 +612,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	run.clock_error_ns = 1000; /* of us */
 	if (!im)
 		return -1;
-	*im = (struct import){.in = in, .writer = w, .first_ns = INT64_MAX};
+	*im = (struct import){
+		.in = in, .names.in = in, .writer = w, .first_ns = INT64_MAX};
 	rc = gather_new(&im->gather, w, err);
 	for (int i = 0; !rc && i < in->paths; i++)
 		rc = read_file(im, i, err);
