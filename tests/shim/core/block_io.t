@@ -27,9 +27,9 @@ check 'a job whose files are all cached: none' \
 	! "$IOREEL" report c.reel | grep "page-cache misses"'
 # The pages of the window count as major faults.
 is 'a first slow read that fetched nothing has a record of it' "$(
-	head -c 16M /dev/zero >big && dd if=big of=/dev/null bs=16M 2>/dev/null
-	"$IOREEL" record -q -o b.reel -- dd if=big of=/dev/null bs=16M 2>/dev/null
-	"$IOREEL" sql b.reel 'select arg2 from event where result = 16777216
+	head -c 64M /dev/zero >big && dd if=big of=/dev/null bs=64M 2>/dev/null
+	"$IOREEL" record -q -o b.reel -- dd if=big of=/dev/null bs=64M 2>/dev/null
+	"$IOREEL" sql b.reel 'select arg2 from event where result = 67108864
 		and call_id = (select call_id from call where name = '"'read'"')' \
 		--format tsv | tail -n +2)" -1
 is 'a read that waited for a pipe is not looked up' "$(
