@@ -630,15 +630,15 @@ SELECT DISTINCT value FROM note WHERE key = 'mpi_not_recorded' ORDER BY value;
 -- v_unseen: what the shim knows that it could not record: operations of io_uring that
 -- the program entered by its own system calls; page faults, with --mmap faults, that
 -- did not fit into the kernel's rings, and processes whose faults it did not report.
+-- A process has a note for each ring and each end of its mappings.
 -- unit: operations, faults, processes    empty: 0
 -- source: ioreel-trace(5), "Marks"
 CREATE VIEW v_unseen (uring_operations, page_faults, fault_processes) AS
 SELECT coalesce(sum(n) FILTER (WHERE key = 'io_uring_unseen'), 0),
 	coalesce(sum(n) FILTER (WHERE key = 'mmap_faults_lost'), 0),
-	count(*) FILTER (WHERE key = 'mmap_faults_refused')
-FROM (SELECT key, max(CAST(value AS INTEGER)) AS n FROM note
-	WHERE key IN ('io_uring_unseen', 'mmap_faults_lost', 'mmap_faults_refused')
-	GROUP BY key, process_id);
+	count(DISTINCT process_id) FILTER (WHERE key = 'mmap_faults_refused')
+FROM (SELECT process_id, key, CAST(value AS INTEGER) AS n FROM note
+	WHERE key IN ('io_uring_unseen', 'mmap_faults_lost', 'mmap_faults_refused'));
 
 -- v_world_size: the worlds of MPI with their ranks.
 -- unit: ranks    empty: no row

@@ -89,6 +89,8 @@ if job --ioengine=io_uring --rw=randrw --thread >bare.json 2>bare.err; then
 			WHERE call IN ('async_read', 'async_write')) +
 			(SELECT coalesce(sum(value), 0) FROM note
 			WHERE key = 'io_uring_unseen')")" 1024
+	is 'io_uring: the view counts them over all rings' "$(q "SELECT uring_operations =
+		(SELECT coalesce(sum(value), 0) FROM note WHERE key = 'io_uring_unseen') FROM v_unseen")" 1
 	check 'io_uring: the report says how many are unseen' '[ "$(q "SELECT uring_operations = 0 FROM v_unseen")" = 1 ] ||
 		"$IOREEL" report "$RUN" | tr -s "\n " " " | grep -q "operations of io_uring not recorded"'
 	export IOREEL_COMPLETE=1
