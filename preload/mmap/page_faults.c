@@ -200,7 +200,9 @@ void shim_faults_read(void)
 
 void shim_faults_mark(void)
 {
-	if (__atomic_load_n(&rings, __ATOMIC_ACQUIRE) && rings->opened)
+	const struct rings *r = __atomic_load_n(&rings, __ATOMIC_ACQUIRE);
+
+	if (r && r->opened)
 		shim_faults_read();
 	else if (shim_maps_live && !shim_vfork_child())
 		shim_faults_open();

@@ -231,11 +231,15 @@ static void note_world(int ranks)
  */
 static bool is_alone(int ranks)
 {
+	return ranks == 1 && !spawned && !shim_mpi_launched;
+}
+
+static bool was_spawned(void)
+{
 	void *parent = mpi.no_comm;
 
-	spawned = mpi.Comm_get_parent && !mpi.Comm_get_parent(&parent) &&
-		  shim_mpi_handle(parent) != mpi.no_comm;
-	return ranks == 1 && !spawned && !shim_mpi_launched;
+	return mpi.Comm_get_parent && !mpi.Comm_get_parent(&parent) &&
+	       shim_mpi_handle(parent) != mpi.no_comm;
 }
 
 static void record_init(uint32_t call, uint64_t start, uint64_t end, int code)
@@ -243,6 +247,7 @@ static void record_init(uint32_t call, uint64_t start, uint64_t end, int code)
 	int saved = errno, rank = -1, ranks = 0;
 
 	add_event(call, NULL, -1, start, end, code);
+	spawned = !code && was_spawned();
 	if (!code && mpi.Comm_size && !mpi.Comm_size(mpi.world, &ranks) &&
 	    ranks > 0 && !is_alone(ranks)) {
 		if (mpi.Comm_rank && !mpi.Comm_rank(mpi.world, &rank) &&
