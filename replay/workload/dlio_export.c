@@ -392,6 +392,8 @@ static void put_checkpoint(struct writing *to)
 	}
 	if (c->background)
 		lost(to, "checkpoint.background: DLIO's steps wait for them");
+	if (c->after_evaluation)
+		lost(to, "checkpoint.after_evaluation: DLIO has no such key");
 	if (c->work_ns)
 		lost(to, "checkpoint.work_ns: DLIO's ranks write at once");
 	line(to, "  fsync: %s", yes(fsync));
