@@ -362,11 +362,6 @@ bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 	return any;
 }
 
-/* The mark that tells the wait of a loop without a loader. */
-#define MARK_FETCH                                                             \
-	"a mark around what makes a batch: with ioreel.span(\"fetch\"): in "   \
-	"Python, ioreel.h in C (man ioreel-anchors)."
-
 bool advice_fetches_little(const struct report_rank *k)
 {
 	return k->steps > 0 && k->workers <= 0 && !k->unknown_steps &&
@@ -408,7 +403,10 @@ static bool append_own_loop(const struct report *r, struct advice *a)
 	} else {
 		return false;
 	}
-	advice_append(a->try_this, MARK_FETCH);
+	advice_append(a->try_this,
+		      "a mark around what makes a batch: with "
+		      "ioreel.span(\"fetch\"): in Python, ioreel.h in C (man "
+		      "ioreel-anchors).");
 	return true;
 }
 

@@ -63,8 +63,10 @@ static inline int64_t reel_event_bytes(const struct reel_event *e)
 /* A closed span of an anchor. */
 struct reel_span_event {
 	int64_t start_ns, dur_ns;
-	uint32_t span_id; /* span.span_id, from 1, in order of start */
-	uint32_t parent;  /* enclosing span in its thread, 0: none */
+	/* span.span_id, from 1, in order of start; behind them the steps that are
+	 * made of optimizer spans. */
+	uint32_t span_id;
+	uint32_t parent; /* enclosing span in its thread, 0: none */
 	uint32_t process, thread;
 	uint32_t kind; /* enum reel_span */
 	/* Spans that it represents, >= 1: start and detail of the first, the

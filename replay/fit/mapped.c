@@ -67,9 +67,10 @@ static void put_samples(struct fit *f, double bytes)
 	f->w->dataset.samples_per_file = each > 1 ? each : 1;
 }
 
-/* How many of the times @ns, sorted, are in a step of the first rank, as a rule: those of
- * evaluations between two steps are no rule. */
-static int of_step(struct fit *f, const int64_t *ns, uint32_t n, int64_t *out)
+/* Count the times @ns, which are sorted, in each step of the first rank. *@out is the
+ * median: few steps have the times of an evaluation, too. 0 or -1. */
+static int count_in_steps(struct fit *f, const int64_t *ns, uint32_t n,
+			  int64_t *out)
 {
 	uint32_t steps, at = 0;
 	int64_t *step;
@@ -107,7 +108,7 @@ static int faults_of_step(struct fit *f)
 		&ns, &n);
 
 	if (!rc)
-		rc = of_step(f, ns, n, &f->records_of_step);
+		rc = count_in_steps(f, ns, n, &f->records_of_step);
 	free(ns);
 	return rc;
 }
@@ -121,7 +122,7 @@ static int visits_of_step(struct fit *f)
 		return -1;
 	for (uint32_t i = 0; i < f->visits; i++)
 		ns[i] = f->visit[i].start_ns;
-	rc = of_step(f, ns, f->visits, &f->records_of_step);
+	rc = count_in_steps(f, ns, f->visits, &f->records_of_step);
 	free(ns);
 	return rc;
 }

@@ -23,6 +23,15 @@ static int put_batches(struct fit *f, int64_t *value, uint32_t n)
 			    FIT_QUANTILES, f->err);
 }
 
+/* The same for @value of fit_column(), which gave @rc. Frees it. */
+static int take_batches(struct fit *f, int rc, int64_t *value, uint32_t n)
+{
+	if (!rc)
+		rc = put_batches(f, value, n);
+	free(value);
+	return rc ? -1 : 0;
+}
+
 /*
  * Time of a batch in a worker that is no I/O, by its samples. Of several ranks that
  * whose workers take longest: the others wait for it. Batches that were made while it
@@ -53,11 +62,8 @@ static int of_workers(struct fit *f)
 		"ORDER BY avg(dur_ns) DESC LIMIT 1) LIMIT 500",
 		&value, &n);
 
-	if (rc || put_batches(f, value, n)) {
-		free(value);
+	if (take_batches(f, rc, value, n))
 		return -1;
-	}
-	free(value);
 	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
 			      "time of %u batches in their workers without "
 			      "their calls%s",
@@ -91,11 +97,8 @@ static int of_fetches(struct fit *f)
 		"GROUP BY span_id HAVING max(reads)",
 		&value, &n);
 
-	if (rc || put_batches(f, value, n)) {
-		free(value);
+	if (take_batches(f, rc, value, n))
 		return -1;
-	}
-	free(value);
 	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
 			      "time of %u fetches that read, without their "
 			      "calls%s",

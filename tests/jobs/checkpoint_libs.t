@@ -44,11 +44,14 @@ hook:safetensors.numpy	on
 hook:transformers.modeling_utils	on
 hook:transformers.trainer	on, without _load_from_checkpoint"
 
-is 'epochs and steps of Grain, each with its read' "$(sql loop.reel "
-	SELECT name, detail, (SELECT count(*) FROM v_event e
+# loops RUN: epochs and steps, and the reads in each.
+loops() {
+	sql "$1" "SELECT name, detail, (SELECT count(*) FROM v_event e
 		WHERE call = 'read' AND bytes > 0 AND e.start_ns
 		BETWEEN s.start_ns AND s.start_ns + s.dur_ns)
-	FROM v_span s WHERE closed AND name <> 'fetch' ORDER BY start_ns")" \
+	FROM v_span s WHERE closed AND name <> 'fetch' ORDER BY start_ns"
+}
+is 'epochs and steps of Grain, each with its read' "$(loops loop.reel)" \
 "epoch	0	3
 step	0	1
 step	1	1
@@ -57,11 +60,7 @@ epoch	1	3
 step	3	1
 step	4	1
 step	5	1"
-is 'epochs and steps of the nodes of torchdata' "$(sql nodes.reel "
-	SELECT name, detail, (SELECT count(*) FROM v_event e
-		WHERE call = 'read' AND bytes > 0 AND e.start_ns
-		BETWEEN s.start_ns AND s.start_ns + s.dur_ns)
-	FROM v_span s WHERE closed AND name <> 'fetch' ORDER BY start_ns")" \
+is 'epochs and steps of the nodes of torchdata' "$(loops nodes.reel)" \
 "epoch	0	2
 step	0	1
 step	1	1
