@@ -97,6 +97,7 @@ is 'again: the epochs of all calls of fit() are counted' \
 	FROM (SELECT detail FROM v_span WHERE name = 'epoch'
 	ORDER BY start_ns)" | tail -n +2)" 0,1,2
 job traced 'epoch 1, step 2'
+job distributed 'epoch 3, step 40'
 job saves 'checkpoint 4, restore 3'
 IOREEL_PROFILE_STEPS=5-7 in_data rec "$IOREEL" record -q -o "$T/p.reel" -- \
 	"$python" "$job" fit

@@ -151,6 +151,30 @@ def traced():
         print(x.shape)
 
 
+def distributed():
+    """One iterator for two replicas, by both ways to make it; a graph that
+    loops over it fetches nothing in Python."""
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * 2)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    shared = strategy.experimental_distribute_dataset(batches())
+    made = strategy.distribute_datasets_from_function(lambda _: batches())
+
+    @tf.function
+    def graph(data):
+        n = 0
+        for _ in data:
+            n += 1
+        return n
+
+    seen = 0
+    for data in shared, made, shared:
+        for x, y in data:
+            seen += 1
+    print(seen, int(graph(shared)))
+
+
 def saves():
     m = model()
     m.save("model.keras")

@@ -149,6 +149,8 @@ class Thread(object):
         self.learned = False  # it trained in a loop of its own
         self.asking = 0  # active calls that may construct an iterator
         self.making = 0  # the kind of span that is open for them
+        self.joined = None  # what joins the iterators that are made now: its
+        # loader, and the time when its construction began
         self.abandoned = collections.deque()
         self.busy = False
 
@@ -367,10 +369,33 @@ def construction_begins(iterator, loader, kind):
     return thread
 
 
-def iterator_started(iterator, loader, kind, learns=False):
+def joined_begins(loader):
+    """The construction of an iterator begins that joins others, one for each
+    replica: those are no loops. Returns the token for joined_ends()."""
+    thread = request_begins()
+    thread.joined = loader, shim.now()
+    return thread
+
+
+def joined_made(iterator, kind):
+    """@iterator joins the ones that were made since joined_begins()."""
+    thread = current()
+    if thread.joined is not None:
+        loader, since = thread.joined
+        iterator_started(iterator, loader, kind, since=since)
+
+
+def joined_ends(thread, error):
+    if thread is not None:
+        thread.joined = None
+        request_ends(thread, error)
+
+
+def iterator_started(iterator, loader, kind, learns=False, since=0):
     """@iterator is constructed from @loader, or restarts from its beginning.
 
     @learns: trains() is called if its batches are used in training.
+    @since: when that began, if not now.
     """
     thread = current()
     thread.reap()
@@ -386,13 +411,15 @@ def iterator_started(iterator, loader, kind, learns=False):
                                  threading.main_thread()):
             kind = shim.EVAL
         epoch = Epoch(iterator, known, kind, without, thread)
+        if since:
+            epoch.start = epoch.since = since
         _epochs[id(iterator)] = epoch
         feeds = thread.feeds()
         if not feeds:
             thread.open(epoch)
         if thread.asking and not thread.making:
             thread.making = shim.PREPROCESS if feeds else shim.FETCH
-            shim.begin(thread.making, -1)
+            shim.begin(thread.making, -1, since)
     finally:
         thread.busy = False
 

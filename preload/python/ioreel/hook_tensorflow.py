@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The anchors of TensorFlow 2, installed module by module at their import.
 
-epoch, step, fetch    iterators of tf.data that a Python loop reads
+epoch, step, fetch    iterators of tf.data that a Python loop reads, and those
+                      of tf.distribute, which join one for each replica
 checkpoint, restore   tf.train.Checkpoint, tf.saved_model
 
 In Model.fit the fetch is part of the graph: hook_keras.py has the steps,
@@ -36,7 +37,7 @@ def _hook_iterator(iterator_ops):
     owned = iterator_ops.OwnedIterator
 
     def started(iterator, dataset=None, *args, **kwargs):
-        if dataset is not None:
+        if dataset is not None and epochs.current().joined is None:
             return epochs.construction_begins(iterator, dataset, _kind(dataset))
         return None
 
@@ -48,6 +49,28 @@ def _hook_iterator(iterator_ops):
     wrap.patch(owned, "__next__", fetch_begins, epochs.fetch_ends)
     profile.arm(_profiler)
     atexit.register(profile.stop)
+
+
+def _hook_distributed(input_lib):
+    from tensorflow.python.eager.context import executing_eagerly
+    base = input_lib.DistributedIterator
+    owners = (input_lib.DistributedDataset,
+              input_lib.DistributedDatasetsFromFunction)
+    base.__init__, base.__next__  # wrap all, or none
+
+    def asked(dataset):
+        return epochs.joined_begins(dataset) if executing_eagerly() else None
+
+    def made(iterator, *args, **kwargs):
+        epochs.joined_made(iterator, shim.EPOCH)
+
+    def fetch_begins(iterator):
+        return epochs.fetch_begins(iterator) if executing_eagerly() else None
+
+    for owner in owners:
+        wrap.patch(owner, "__iter__", asked, epochs.joined_ends)
+    wrap.patch(base, "__init__", made)
+    wrap.patch(base, "__next__", fetch_begins, epochs.fetch_ends)
 
 
 def _hook_checkpoint(checkpoint):
@@ -64,6 +87,8 @@ def _hook_saved_model(save):
 
 PARTS = {
     "tensorflow.python.data.ops.iterator_ops": ("data", _hook_iterator),
+    "tensorflow.python.distribute.input_lib": ("distribute",
+                                               _hook_distributed),
     "tensorflow.python.checkpoint.checkpoint": ("checkpoint", _hook_checkpoint),
     "tensorflow.python.saved_model.save": ("saved_model", _hook_saved_model),
 }
