@@ -608,6 +608,16 @@ SELECT DISTINCT substr(key, 6), value FROM note
 WHERE key GLOB 'hook:*' AND value <> 'on'
 ORDER BY 1, 2;
 
+-- v_untraced: the programs that ran without the shim, the most frequent first. A
+-- process notes the first ones that it starts, so others may be missing.
+-- unit: starts    empty: no row
+-- source: ioreel-record(1)
+CREATE VIEW v_untraced (program, starts) AS
+SELECT substr(value, instr(value, ' ') + 1), count(*) FROM note
+WHERE key = 'untraced'
+GROUP BY 1
+ORDER BY 2 DESC, 1;
+
 -- v_mpi_counted: calls of MPI that are counted, not recorded: messages,
 -- one_sided (epochs), collectives. A process notes a count again and again: its
 -- largest is the last.

@@ -158,23 +158,37 @@ static int read_mpi(struct report_completeness *c, struct reel_store *st,
 	return reel_view_close(&v);
 }
 
-static int read_mpi_libraries(struct report_completeness *c,
-			      struct reel_store *st, struct reel_error *err)
+/* Gives the names in @column of the rows of @query, "a, b"; NULL: no row. */
+static int read_names(char **names, struct reel_store *st, const char *query,
+		      const char *column, struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	struct reel_view v;
 
-	reel_view_open(&v, st, "SELECT * FROM v_mpi_unrecorded LIMIT 8", err);
+	reel_view_open(&v, st, query, err);
 	while (reel_view_next(&v)) {
-		char *name = printable(reel_view_text(&v, "library"), err);
+		char *name = printable(reel_view_text(&v, column), err);
 
 		if (!name ||
 		    reel_buf_printf(&b, err, "%s%s", b.len ? ", " : "", name))
 			v.failed = true;
 		free(name);
 	}
-	c->mpi_unrecorded = b.data;
+	*names = b.data;
 	return reel_view_close(&v);
+}
+
+static int read_programs(struct report_completeness *c, struct reel_store *st,
+			 struct reel_error *err)
+{
+	return read_names(&c->untraced_names, st,
+			  "SELECT * FROM v_untraced LIMIT 4", "program", err) ||
+			       read_names(&c->mpi_unrecorded, st,
+					  "SELECT * FROM v_mpi_unrecorded "
+					  "LIMIT 8",
+					  "library", err)
+		       ? -1
+		       : 0;
 }
 
 static int read_source(struct report_source *s, struct reel_view *v,
@@ -214,7 +228,7 @@ int report_completeness_read(struct report_completeness *c,
 	return read_losses(c, st, err) || read_hooks(c, st, err) ||
 			       read_launchers(c, st, err) ||
 			       read_run(c, st, err) || read_mpi(c, st, err) ||
-			       read_mpi_libraries(c, st, err) ||
+			       read_programs(c, st, err) ||
 			       read_sources(c, st, err)
 		       ? -1
 		       : 0;
@@ -235,6 +249,7 @@ void report_completeness_fini(struct report_completeness *c)
 	}
 	free(c->launchers);
 	free(c->mpi_unrecorded);
+	free(c->untraced_names);
 	memset(c, 0, sizeof(*c));
 }
 

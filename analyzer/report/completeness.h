@@ -45,6 +45,7 @@ struct report_completeness {
 	int64_t counted_after_ns; /* > 0: events until then, counters after */
 	int64_t untraced[REEL_COUNTERS]; /* by reel_counter_untraced() */
 	int64_t untraced_programs;
+	char *untraced_names; /* the most frequent ones; NULL: not known */
 	struct {
 		char *hook, *reason;
 	} hook_failure[REPORT_HOOKS];

@@ -213,6 +213,8 @@ static void print_untraced(const struct report_completeness *c)
 		between = ", ";
 	}
 	reel_buf_puts(&b, "): their I/O is in no figure", NULL);
+	if (c->untraced_names)
+		reel_buf_printf(&b, NULL, ": %s", c->untraced_names);
 	print_line(&b);
 }
 

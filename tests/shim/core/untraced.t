@@ -57,6 +57,8 @@ if [ -x static ]; then
 		grep -q "^static_child.reel: incomplete: 2 programs not traced$"'
 	is 'static_and_go: named' "$(sql static_child.reel "$why")" \
 		'static ./static, static ./static'
+	check 'and by the report' '"$IOREEL" report static_child.reel |
+		grep -q "^untraced: 2 programs (2 statically linked): .*: \./static$"'
 	is 'and the others are recorded' "$(sql static_child.reel "$reads and bytes = 100")" 100
 else
 	skip 'static_and_go' 'no static libc'
