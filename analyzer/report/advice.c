@@ -453,6 +453,9 @@ static void no_problem(const struct report *r, struct advice *a)
 				      reel_columns_percent(part, share));
 		advice_fact(a, "io_share", "share", share);
 	}
+	if (!k && r->uses.python && !r->sources)
+		advice_append(a->text, "; how long the job waits for its input "
+				       "is not known without steps");
 	advice_append(a->text, ".");
 }
 

@@ -16,7 +16,7 @@ import sys
 # The first part of the names in ioreel.finder.HOOKS.
 _FRAMEWORKS = ("torch", "torchdata", "tensorflow", "keras", "safetensors",
                "accelerate", "transformers", "lightning", "lightning_fabric",
-               "orbax", "grain")
+               "orbax", "grain", "jax")
 
 
 class _Waiting(object):

@@ -94,6 +94,19 @@ is 'on the terminal too' \
 	"$(grep -ac 'mine (unsupported .x1b\[2J.xff); see' err)" 1
 check 'and in the report' \
 	'"$IOREEL" report both.reel | grep -aq "mine (unsupported .x1b\[2J"'
+# JAX is named when it gets a device, not when a library imports it to look.
+package jax ''
+module jax.version '__version__ = "0.9.1"\n'
+package jax._src ''
+module jax._src.xla_bridge 'def _init_backend(name): print(name)\n'
+for use in pass 'jax._src.xla_bridge._init_backend("cpu")'; do
+	"$IOREEL" record -q -o jax.reel -- $PY -c "import jax._src.xla_bridge
+open('data').read()
+$use" >rec
+	sed -n 's/.*\(JAX [0-9.]*\).*/\1/p' <<<"$("$IOREEL" report jax.reel)"
+	rm -r jax.reel
+done >named
+is 'JAX, by its first device' "$(cat named rec)" "$(printf 'JAX 0.9.1\ncpu')"
 unset PYTHONPATH
 "$IOREEL" record -o none.reel -- $PY -S -c 'open("data")' 2>err
 check 'without problems there is no line' \

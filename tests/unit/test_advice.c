@@ -399,6 +399,12 @@ static void run(void)
 	r.io_ns = 2 * S - 1;
 	ok(only(&r, "NO-PROBLEM", "I/O takes 2.00 s of the run's 10.0 s"),
 	   "I/O below 20 %% of the run: %s", verdict);
+	ok(!strstr(r.advice[0].text, "not known"), "a program without loops");
+	r.uses.python = true;
+	ok(has(&r, "NO-PROBLEM") &&
+		   strstr(r.advice[0].text, "is not known without steps."),
+	   "Python without steps: %s", r.advice[0].text);
+	r.uses.python = false;
 	r.io_ns = 2 * S;
 	ok(only(&r, "IO-BOUND", "I/O takes 2.00 s of the run's 10.0 s: 20 %"),
 	   "from 20 %% on: %s", r.advice[0].text);

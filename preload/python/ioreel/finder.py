@@ -38,6 +38,7 @@ HOOKS = {
     "orbax.checkpoint.checkpoint_manager": "hook_savers",
     "orbax.checkpoint._src.checkpointers.checkpointer": "hook_savers",
     "orbax.checkpoint._src.checkpointers.async_checkpointer": "hook_savers",
+    "jax._src.xla_bridge": "hook_jax",
     "grain._src.python.data_loader": "hook_grain",
     "grain._src.python.dataset.transformations.process_prefetch": "hook_grain",
 }
