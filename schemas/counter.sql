@@ -51,24 +51,31 @@ SELECT file AS source, module, record, path, rank, name, value
 FROM counter JOIN counter_record USING (record_id)
 JOIN counter_name USING (name_id) JOIN source USING (source_id);
 
+-- v_counter_module: Darshan's modules that have counters of calls, bytes and time,
+-- and the prefix of their names. ordinal: their order in tables.
+-- unit: none    empty: always these rows
+-- source: darshan-util 3.5
+CREATE VIEW v_counter_module (module, prefix, ordinal) AS
+VALUES ('POSIX', 'POSIX_', 0), ('STDIO', 'STDIO_', 1),
+	('MPI-IO', 'MPIIO_', 2), ('DFS', 'DFS_', 3), ('DAOS', 'DAOS_', 4),
+	('H5D', 'H5D_', 5), ('PNETCDF_VAR', 'PNETCDF_VAR_', 6);
+
 -- v_counter_figure: Darshan's counters of calls, bytes and time under one name for
 -- all modules. A value of -1 was not monitored and is NULL. A record of rank -1
 -- has the sum of all ranks: records of the same file by rank are left out beside
 -- it. in_total: 1 for the records that the sums of the job are made of, so that
--- no byte counts twice: POSIX, STDIO, and MPI-IO for files without a record of
--- POSIX; datasets of HDF5 and variables of PnetCDF only where the source has none
--- of the three.
+-- no byte counts twice: POSIX, STDIO, DFS; DAOS where the source has no DFS; MPI-IO
+-- for files without a record of POSIX where it has neither DFS nor DAOS; datasets
+-- of HDF5 and variables of PnetCDF only where it has none of these.
 -- opens, stats, reads, writes: calls; meta_calls: opens, stats, seeks, syncs,
--- flushes; seq, consec: Darshan's, of POSIX; *_ns: time in calls, summed over ranks
--- (F_READ_TIME, F_WRITE_TIME, F_META_TIME).
+-- flushes, and of DAOS lookups, lists, sizes, removals; seq, consec: Darshan's, of
+-- POSIX; *_ns: time in calls, summed over ranks (F_READ_TIME, F_WRITE_TIME,
+-- F_META_TIME). Calls of DFS that do not block are in its other counters.
 -- unit: as the names say    empty: no row
 -- source: darshan-runtime; ioreel-store(5), "Imports"
 CREATE VIEW v_counter_figure (source_id, module, record_id, record, path, rank,
 	in_total, figure, value) AS
-WITH prefix(module, prefix) AS (VALUES ('POSIX', 'POSIX_'),
-	('STDIO', 'STDIO_'), ('MPI-IO', 'MPIIO_'), ('H5D', 'H5D_'),
-	('PNETCDF_VAR', 'PNETCDF_VAR_')),
-suffix(suffix, figure) AS (VALUES ('OPENS', 'opens'),
+WITH suffix(suffix, figure) AS (VALUES ('OPENS', 'opens'),
 	('INDEP_OPENS', 'opens'), ('COLL_OPENS', 'opens'), ('STATS', 'stats'),
 	('READS', 'reads'), ('INDEP_READS', 'reads'), ('COLL_READS', 'reads'),
 	('SPLIT_READS', 'reads'), ('NB_READS', 'reads'), ('WRITES', 'writes'),
@@ -84,24 +91,53 @@ suffix(suffix, figure) AS (VALUES ('OPENS', 'opens'),
 	('CONSEC_READS', 'consec'), ('CONSEC_WRITES', 'consec'),
 	('F_READ_TIME', 'read_ns'), ('F_WRITE_TIME', 'write_ns'),
 	('F_META_TIME', 'meta_ns')),
+daos(suffix, figure) AS (VALUES ('GLOBAL_OPENS', 'opens'),
+	('OBJ_OPENS', 'opens'), ('ARRAY_OPENS', 'opens'),
+	('KV_OPENS', 'opens'), ('ARRAY_STATS', 'stats'),
+	('READXS', 'reads'), ('OBJ_FETCHES', 'reads'),
+	('ARRAY_READS', 'reads'), ('KV_GETS', 'reads'),
+	('WRITEXS', 'writes'), ('OBJ_UPDATES', 'writes'),
+	('ARRAY_WRITES', 'writes'), ('KV_PUTS', 'writes'),
+	('GLOBAL_OPENS', 'meta_calls'), ('OBJ_OPENS', 'meta_calls'),
+	('ARRAY_OPENS', 'meta_calls'), ('KV_OPENS', 'meta_calls'),
+	('LOOKUPS', 'meta_calls'), ('GET_SIZES', 'meta_calls'),
+	('PUNCHES', 'meta_calls'), ('REMOVES', 'meta_calls'),
+	('OBJ_PUNCHES', 'meta_calls'), ('OBJ_DKEY_PUNCHES', 'meta_calls'),
+	('OBJ_AKEY_PUNCHES', 'meta_calls'), ('OBJ_DKEY_LISTS', 'meta_calls'),
+	('OBJ_AKEY_LISTS', 'meta_calls'), ('OBJ_RECX_LISTS', 'meta_calls'),
+	('ARRAY_GET_SIZES', 'meta_calls'), ('ARRAY_SET_SIZES', 'meta_calls'),
+	('ARRAY_STATS', 'meta_calls'), ('ARRAY_PUNCHES', 'meta_calls'),
+	('ARRAY_DESTROYS', 'meta_calls'), ('KV_REMOVES', 'meta_calls'),
+	('KV_LISTS', 'meta_calls'), ('KV_DESTROYS', 'meta_calls')),
 figure(module, name_id, figure) AS MATERIALIZED (
 	SELECT module, name_id, figure
-	FROM prefix JOIN suffix JOIN counter_name ON name = prefix || suffix),
+	FROM v_counter_module JOIN suffix
+	JOIN counter_name ON name = prefix || suffix
+	WHERE NOT (module = 'DFS' AND suffix GLOB 'NB_*')
+	UNION ALL SELECT module, name_id, figure
+	FROM v_counter_module JOIN daos
+	JOIN counter_name ON name = prefix || suffix
+	WHERE module IN ('DFS', 'DAOS')),
 shared(source_id, module, record) AS MATERIALIZED (
 	SELECT source_id, module, record FROM counter_record WHERE rank = -1),
 posix(source_id, record) AS MATERIALIZED (
 	SELECT source_id, record FROM counter_record WHERE module = 'POSIX'),
-below(source_id) AS MATERIALIZED (
-	SELECT DISTINCT source_id FROM counter_record
-	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO')),
+has(source_id, module) AS MATERIALIZED (
+	SELECT DISTINCT source_id, module FROM counter_record
+	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'DFS', 'DAOS')),
 record AS MATERIALIZED (
-	SELECT *, CASE module WHEN 'MPI-IO' THEN
+	SELECT *, CASE module WHEN 'POSIX' THEN 1 WHEN 'STDIO' THEN 1
+		WHEN 'DFS' THEN 1
+		WHEN 'DAOS' THEN (source_id, 'DFS') NOT IN (SELECT * FROM has)
+		WHEN 'MPI-IO' THEN
 			(source_id, record) NOT IN (SELECT * FROM posix)
-		WHEN 'POSIX' THEN 1 WHEN 'STDIO' THEN 1
-		ELSE source_id NOT IN (SELECT * FROM below) END AS in_total
+			AND source_id NOT IN (SELECT source_id FROM has
+				WHERE module IN ('DFS', 'DAOS'))
+		ELSE source_id NOT IN (SELECT source_id FROM has)
+		END AS in_total
 	FROM counter_record r
-	WHERE module IN (SELECT module FROM prefix) AND (rank IS -1 OR
-		(source_id, module, record) NOT IN (SELECT * FROM shared)))
+	WHERE module IN (SELECT module FROM v_counter_module) AND (rank IS -1
+		OR (source_id, module, record) NOT IN (SELECT * FROM shared)))
 SELECT r.source_id, r.module, r.record_id, r.record, r.path, r.rank,
 	r.in_total, f.figure, CASE WHEN c.value = -1 THEN NULL
 		WHEN f.figure GLOB '*_ns' THEN c.value * 1e9 ELSE c.value END
@@ -157,5 +193,5 @@ HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
 CREATE VIEW v_measured (by_events, by_counters) AS
 SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
 	calls = 0 AND EXISTS (SELECT 1 FROM counter_record WHERE module IN
-		('POSIX', 'STDIO', 'MPI-IO', 'H5D', 'PNETCDF_VAR'))
+		(SELECT module FROM v_counter_module))
 FROM run;

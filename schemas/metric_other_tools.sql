@@ -14,15 +14,15 @@
 -- other tools"
 CREATE VIEW v_darshan_performance (source, module, bytes, unique_ns, shared_ns,
 	agg_ns, agg_mib_per_s) AS
-WITH prefix(module, prefix) AS (VALUES ('POSIX', 'POSIX_'),
-	('STDIO', 'STDIO_'), ('MPI-IO', 'MPIIO_'), ('H5D', 'H5D_')),
-kind(suffix, kind) AS (VALUES ('BYTES_READ', 'bytes'),
+WITH kind(suffix, kind) AS (VALUES ('BYTES_READ', 'bytes'),
 	('BYTES_WRITTEN', 'bytes'), ('F_META_TIME', 'own'),
 	('F_READ_TIME', 'own'), ('F_WRITE_TIME', 'own'),
 	('F_SLOWEST_RANK_TIME', 'slowest')),
 name(module, name_id, kind) AS MATERIALIZED (
 	SELECT module, name_id, kind
-	FROM prefix JOIN kind JOIN counter_name ON name = prefix || suffix),
+	FROM v_counter_module JOIN kind
+	JOIN counter_name ON name = prefix || suffix
+	WHERE module <> 'PNETCDF_VAR'),
 rank(source_id, module, rank, bytes, own_s, shared_s) AS MATERIALIZED (
 	SELECT r.source_id, r.module, r.rank,
 		total(c.value) FILTER (WHERE kind = 'bytes' AND c.value > 0),
@@ -49,9 +49,8 @@ SELECT source, module, CAST(bytes AS INTEGER), CAST(round(own_ns) AS INTEGER),
 	CAST(round(shared_ns) AS INTEGER),
 	CAST(round(own_ns + shared_ns) AS INTEGER),
 	bytes / 1048576.0 / nullif((own_ns + shared_ns) / 1e9, 0)
-FROM result
-ORDER BY source, CASE module WHEN 'POSIX' THEN 0 WHEN 'STDIO' THEN 1
-	WHEN 'MPI-IO' THEN 2 ELSE 3 END;
+FROM result LEFT JOIN v_counter_module USING (module)
+ORDER BY source, ordinal NULLS LAST;
 
 -- v_vanidl: the figures of a run by the rules of VaniDL, to compare with tables
 -- that were published with it. They count reads and writes of all layers, those

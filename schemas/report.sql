@@ -691,40 +691,46 @@ SELECT module, count(DISTINCT record_id),
 	CAST(sum(value) FILTER (WHERE figure = 'read_ns') AS INTEGER),
 	CAST(sum(value) FILTER (WHERE figure = 'write_ns') AS INTEGER),
 	CAST(sum(value) FILTER (WHERE figure = 'meta_ns') AS INTEGER)
-FROM v_counter_figure GROUP BY module
-ORDER BY CASE module WHEN 'POSIX' THEN 0 WHEN 'STDIO' THEN 1
-	WHEN 'MPI-IO' THEN 2 ELSE 3 END;
+FROM v_counter_figure JOIN v_counter_module USING (module)
+GROUP BY module ORDER BY ordinal;
 
--- v_report_counter_bins: the ten bins of Darshan's module POSIX, upper bounds
--- inclusive: POSIX_SIZE_READ_0_100 and following. Reads at the end of a file are
--- in the first bin. Records as in v_report_counters.
+-- v_report_counter_bins: the ten bins of sizes of Darshan's modules POSIX, DFS and
+-- DAOS, upper bounds inclusive: POSIX_SIZE_READ_0_100 and following; of those that
+-- have a read or write, or of POSIX if none has. Reads at the end of a file are in the
+-- first bin. Records as in v_report_counters.
 -- unit: calls    empty: no row; NULL, not monitored
 -- source: ioreel-store(5), "Imports"
-CREATE VIEW v_report_counter_bins (bin, bytes, upper_bytes, reads, writes) AS
+CREATE VIEW v_report_counter_bins (module, bin, bytes, upper_bytes, reads,
+	writes) AS
 WITH bin(bin, bytes, upper_bytes) AS (VALUES (0, '0_100', 100),
 	(1, '100_1K', 1024), (2, '1K_10K', 10240), (3, '10K_100K', 102400),
 	(4, '100K_1M', 1048576), (5, '1M_4M', 4194304), (6, '4M_10M', 10485760),
 	(7, '10M_100M', 104857600), (8, '100M_1G', 1073741824),
 	(9, '1G_PLUS', NULL)),
-shared(source_id, record) AS MATERIALIZED (
-	SELECT source_id, record FROM counter_record
-	WHERE rank = -1 AND module = 'POSIX'),
-name(name_id, bin, op) AS MATERIALIZED (
-	SELECT name_id, bin, op FROM bin
+shared(source_id, module, record) AS MATERIALIZED (
+	SELECT source_id, module, record FROM counter_record
+	WHERE rank = -1 AND module IN ('POSIX', 'DFS', 'DAOS')),
+name(name_id, module, bin, op) AS MATERIALIZED (
+	SELECT name_id, module, bin, op FROM bin
 	JOIN (SELECT 'READ' AS op UNION ALL SELECT 'WRITE')
-	JOIN counter_name ON name = 'POSIX_SIZE_' || op || '_' || bytes),
-value(bin, op, value) AS (
-	SELECT n.bin, n.op, CASE WHEN c.value <> -1 THEN c.value END
+	JOIN v_counter_module ON module IN ('POSIX', 'DFS', 'DAOS')
+	JOIN counter_name ON name = prefix || 'SIZE_' || op || '_' || bytes),
+value(module, bin, op, value) AS MATERIALIZED (
+	SELECT n.module, n.bin, n.op, CASE WHEN c.value <> -1 THEN c.value END
 	FROM counter c CROSS JOIN name n USING (name_id)
-	CROSS JOIN counter_record r USING (record_id)
-	WHERE r.module = 'POSIX' AND (r.rank IS -1 OR
-		(r.source_id, r.record) NOT IN (SELECT * FROM shared)))
-SELECT b.bin, replace(b.bytes, '_', '-'), b.upper_bytes,
+	CROSS JOIN counter_record r ON r.record_id = c.record_id
+		AND r.module = n.module
+	WHERE r.rank IS -1 OR
+		(r.source_id, r.module, r.record) NOT IN (SELECT * FROM shared))
+SELECT v.module, b.bin, replace(b.bytes, '_', '-'), b.upper_bytes,
 	CASE WHEN count(v.value) FILTER (WHERE op = 'READ') THEN CAST(
 		total(v.value) FILTER (WHERE op = 'READ') AS INTEGER) END,
 	CASE WHEN count(v.value) FILTER (WHERE op = 'WRITE') THEN CAST(
 		total(v.value) FILTER (WHERE op = 'WRITE') AS INTEGER) END
-FROM bin b JOIN value v USING (bin) GROUP BY b.bin ORDER BY b.bin;
+FROM value v JOIN bin b USING (bin) JOIN v_counter_module m USING (module)
+WHERE v.module IN (SELECT module FROM value WHERE value > 0)
+	OR v.module = 'POSIX' AND NOT EXISTS (SELECT 1 FROM value WHERE value > 0)
+GROUP BY v.module, b.bin ORDER BY m.ordinal, b.bin;
 
 -- v_report_kernels: processes of an import without steps whose profile has kernels
 -- of GPUs. busy_ns: the union of the kernels of a process, the mean of all.
@@ -743,6 +749,6 @@ FROM (SELECT union_ns(start_ns, dur_ns) AS ns FROM v_span
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_report_import (sources, counters, spans) AS
 SELECT (SELECT count(*) FROM source), EXISTS (SELECT 1 FROM counter_record
-	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'H5D', 'PNETCDF_VAR')),
+	WHERE module IN (SELECT module FROM v_counter_module)),
 	(SELECT coalesce(sum(spans), 0) FROM span_block
 		WHERE EXISTS (SELECT 1 FROM source));

@@ -202,9 +202,10 @@ static const struct table counters = {
 };
 
 static const struct table counter_bins = {
-	"Sizes of POSIX, the bins of Darshan",
+	"Sizes, the bins of Darshan",
 	"counter_bins",
 	{
+		{"module", "module", TEXT, 8},
 		{"bytes", "bytes", TEXT, 12},
 		{"reads", "reads", COUNT, 12},
 		{"writes", "writes", COUNT, 12},

@@ -7,13 +7,14 @@ Usage: darshan_log.py VERSION ORDER METHOD [KEY=VALUE ...] >LOG
 VERSION is 3.00, 3.10 or 3.41, ORDER little or big, METHOD zlib, bzip2 or none.
 Keys: start (seconds since 1970), job, rank (of all records), partial (a module's
 flags), module (an additional module number with a record of 8 bytes), dxt=no (no
-segments).
+segments), daos=yes (DFS and DAOS, with 3.41).
 
 POSIX has four records. Integer i of the first is 1000 + i, real i is i + 0.25,
 but stats and mmaps are -1. The second is the shared record of /d/b, all 10 and
 2.5; the third repeats /d/b for rank 1 and has 7 everywhere; the fourth has a
 path that is not in the log. STDIO has one record, with i + 1 and i + 0.5. DXT
-has two reads and a write of /d/a.
+has two reads and a write of /d/a. DFS has a record of /d/a with 101 and on, and
+0.125, DAOS one of object 5.6 with 201 and on, and 0.25.
 """
 import bz2
 import struct
@@ -62,6 +63,12 @@ for segment in ((0, 10, 0.5, 0.75), (0, 4096, 1.0, 1.5), (4096, 0, 2.0, 2.125)):
     dxt += pack("qqdd", *segment) + (pack("Q", 77) if new else b"")
 if option.get("dxt") != "no":
     regions[10 if new else 8] = compress(dxt)
+if option.get("daos") == "yes":
+    uuids = bytes(range(32))
+    regions[16] = compress(record(ids[b"/d/a"], rank, range(101, 153),
+                                  [0.125] * 15) + uuids)
+    regions[17] = compress(record(21, rank, range(201, 265), [0.25] * 15)
+                           + uuids + pack("QQ", 5, 6))
 if "module" in option:
     regions[int(option["module"])] = compress(b"12345678")
 

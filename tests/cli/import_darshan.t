@@ -106,6 +106,25 @@ is 'two logs of counters are compared by bytes, mean size, order, files' \
 	"$(json '[f["name"] for f in d["factors"] if f["a"] is not None], d["call_total_variation"]')" \
 	"(['bytes read', 'bytes written', 'transfer size, mean', 'sequential', 'consecutive', 'files'], None)"
 
+# --- DAOS ----------------------------------------------------------------------
+for log in big.none little.zlib; do
+	make_log 3.41 "${log%.*}" "${log#*.}" daos=yes dxt=no >"$log"
+	import "$log"
+	is "$log: counters of DFS and DAOS" "$(sql s.db "SELECT path, name, value FROM v_counter
+		WHERE name IN ('DFS_OPENS', 'DFS_SLOWEST_RANK_BYTES', 'DFS_F_SLOWEST_RANK_TIME',
+		'DAOS_OBJ_OPENS', 'DAOS_KV_GETS', 'DAOS_ARRAY_CHUNK_SIZE', 'DAOS_F_META_TIME')" | tr "$tab\n" ' ,')" \
+		'/d/a DFS_OPENS 101,/d/a DFS_SLOWEST_RANK_BYTES 152,/d/a DFS_F_SLOWEST_RANK_TIME 0.125,'\
+'5.6 DAOS_OBJ_OPENS 201,5.6 DAOS_KV_GETS 219,5.6 DAOS_ARRAY_CHUNK_SIZE 260,5.6 DAOS_F_META_TIME 0.25,'
+done
+is 'their calls, those without a wait once' "$(sql s.db "SELECT module, opens, stats, reads, writes, read_bytes, write_bytes
+	FROM v_report_counters WHERE module GLOB 'D*'" | tr "$tab\n" ' ,')" \
+	'DFS 203 114 211 215 115 116,DAOS 629 215 632 635 225 226,'
+is 'in the totals DAOS, which is below DFS, does not count again' \
+	"$(sql s.db "SELECT module, max(in_total) FROM v_counter_figure WHERE module GLOB 'D*' GROUP BY 1" | tr "$tab\n" ' ,')" \
+	'DAOS 0,DFS 1,'
+is 'their bins' "$(sql s.db "SELECT module, min(reads), max(writes) FROM v_report_counter_bins
+	WHERE module GLOB 'D*' GROUP BY 1" | tr "$tab\n" ' ,')" 'DAOS 230 249,DFS 120 139,'
+
 # --- several logs of one job -------------------------------------------------
 mkdir job
 make_log 3.41 little zlib start=1600000010 rank=2 nprocs=4 >job/b.darshan

@@ -32,7 +32,7 @@ static int put_counter(void *arg, const struct darshan_counter *c,
 	if (!im->path || c->record != im->id)
 		im->path = darshan_log_path(im->log, c->record);
 	im->id = c->record;
-	record.path = im->path;
+	record.path = c->object ? c->object : im->path;
 	return darshan_rows_counter(&im->rows, &record, c->name, &value, err);
 }
 
@@ -65,7 +65,7 @@ static int put_modules(struct import *im, struct reel_error *err)
 			rc = darshan_log_segments(im->log, m, begin_dxt,
 						  put_segment, im, err);
 		else if (m == DARSHAN_MDHIM || m == DARSHAN_APXC ||
-			 m == DARSHAN_APMPI || m > DARSHAN_HEATMAP)
+			 m == DARSHAN_APMPI)
 			rc = reel_writer_loss(im->rows.writer, 0,
 					      darshan_module_name(m), "modules",
 					      1, err);

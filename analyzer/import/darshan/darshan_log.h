@@ -27,12 +27,13 @@ struct darshan_job {
 	const char *exe;	  /* the command line */
 };
 
-/* A counter. @name is borrowed for the call. */
+/* A counter. Its strings are borrowed for the call. */
 struct darshan_counter {
 	enum { DARSHAN_INTEGER, DARSHAN_REAL, DARSHAN_TEXT } type;
 	unsigned int module;
 	uint64_t record;
-	int64_t rank; /* -1: of all ranks together */
+	int64_t rank;	    /* -1: of all ranks together */
+	const char *object; /* of DAOS, in place of a path; else NULL */
 	const char *name;
 	int64_t integer;
 	double real;

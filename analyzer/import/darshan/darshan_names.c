@@ -13,6 +13,19 @@
 	"_LENGTH_D2 ACCESS" n "_LENGTH_D3 ACCESS" n "_LENGTH_D4 ACCESS" n      \
 	"_LENGTH_D5 ACCESS" n "_STRIDE_D1 ACCESS" n "_STRIDE_D2 ACCESS" n      \
 	"_STRIDE_D3 ACCESS" n "_STRIDE_D4 ACCESS" n "_STRIDE_D5 "
+/* Times of DFS and DAOS. */
+#define DAOS_TIMES                                                             \
+	"F_OPEN_START_TIMESTAMP F_READ_START_TIMESTAMP "                       \
+	"F_WRITE_START_TIMESTAMP F_CLOSE_START_TIMESTAMP "                     \
+	"F_OPEN_END_TIMESTAMP F_READ_END_TIMESTAMP F_WRITE_END_TIMESTAMP "     \
+	"F_CLOSE_END_TIMESTAMP F_READ_TIME F_WRITE_TIME F_META_TIME "          \
+	"F_MAX_READ_TIME F_MAX_WRITE_TIME F_FASTEST_RANK_TIME "                \
+	"F_SLOWEST_RANK_TIME"
+#define TRANSFERS                                                              \
+	"BYTES_READ BYTES_WRITTEN RW_SWITCHES MAX_READ_TIME_SIZE "             \
+	"MAX_WRITE_TIME_SIZE " BINS("SIZE_READ_") BINS("SIZE_WRITE_")          \
+		FOUR("ACCESS", "_ACCESS") FOUR("ACCESS", "_COUNT")
+#define UUIDS 32 /* bytes of the tail: pool and container */
 #define RANKS "FASTEST_RANK FASTEST_RANK_BYTES SLOWEST_RANK SLOWEST_RANK_BYTES"
 #define TIMES                                                                  \
 	"F_OPEN_START_TIMESTAMP F_READ_START_TIMESTAMP "                       \
@@ -158,6 +171,29 @@ static const struct darshan_layout layouts[DARSHAN_MODULES] = {
 			    "F_VARIANCE_RANK_TIME F_VARIANCE_RANK_BYTES",
 		 .lacks = {"FDOPENS"},
 		 .versions = 2},
+	[DARSHAN_DFS] = {.prefix = "DFS_",
+			 .integers = "OPENS GLOBAL_OPENS LOOKUPS DUPS READS "
+				     "READXS WRITES WRITEXS NB_READS NB_WRITES "
+				     "GET_SIZES PUNCHES REMOVES "
+				     "STATS " TRANSFERS "CHUNK_SIZE " RANKS,
+			 .doubles = DAOS_TIMES,
+			 .versions = 1,
+			 .tail = UUIDS},
+	[DARSHAN_DAOS] =
+		{.prefix = "DAOS_",
+		 .integers =
+			 "OBJ_OPENS OBJ_FETCHES OBJ_UPDATES OBJ_PUNCHES "
+			 "OBJ_DKEY_PUNCHES OBJ_AKEY_PUNCHES OBJ_DKEY_LISTS "
+			 "OBJ_AKEY_LISTS OBJ_RECX_LISTS ARRAY_OPENS "
+			 "ARRAY_READS ARRAY_WRITES ARRAY_GET_SIZES "
+			 "ARRAY_SET_SIZES ARRAY_STATS ARRAY_PUNCHES "
+			 "ARRAY_DESTROYS KV_OPENS KV_GETS KV_PUTS KV_REMOVES "
+			 "KV_LISTS KV_DESTROYS NB_OPS " TRANSFERS
+			 "OBJ_OTYPE ARRAY_CELL_SIZE ARRAY_CHUNK_SIZE " RANKS,
+		 .doubles = DAOS_TIMES,
+		 .versions = 1,
+		 .tail = UUIDS + 16,
+		 .object = true},
 };
 
 const struct darshan_layout *darshan_layout(unsigned int module)

@@ -6,6 +6,7 @@
 #ifndef ANALYZER_IMPORT_DARSHAN_NAMES_H
 #define ANALYZER_IMPORT_DARSHAN_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Module numbers of log format 3.41. Older logs lack some: darshan_log.c. */
@@ -34,8 +35,8 @@ enum darshan_module {
 #define DARSHAN_VERSIONS 4
 
 /*
- * A module whose records are {id, rank, [id of the file,] integers, doubles}.
- * Names are words without the prefix. The words of @lacks say how an older
+ * A module whose records are {id, rank, [id of the file,] integers, doubles,
+ * tail}. Names are words without the prefix. The words of @lacks say how an older
  * version differs: "NAME" is absent and reads as -1, "NAME=0" is absent and reads
  * as 0, "+N@NAME" has N integers in front of it that are skipped, "&NAME" is the
  * sum of two integers.
@@ -47,6 +48,8 @@ struct darshan_layout {
 		*lacks[DARSHAN_VERSIONS]; /* by version, from 1; NULL: none */
 	unsigned int versions;		  /* the newest */
 	unsigned int file_id_since;	  /* version; 0: never */
+	unsigned int tail;		  /* bytes */
+	bool object; /* the tail ends with two numbers that name the record */
 };
 
 /* The name that darshan-parser prints: "MPI-IO"; "?" for an unknown number. */

@@ -165,6 +165,15 @@ static int put_fields(const struct reader *r, struct darshan_counter *c,
 	return 0;
 }
 
+/* As darshan-parser names an object of DAOS: two numbers in front of @end. */
+static void name_object(const struct reader *r, const uint8_t *end,
+			char out[static NAME_MOST])
+{
+	snprintf(out, NAME_MOST, "%llu.%llu",
+		 (unsigned long long)darshan_number(r->file, end - 16),
+		 (unsigned long long)darshan_number(r->file, end - 8));
+}
+
 static int read_layout(struct reader *r, unsigned int module,
 		       unsigned int version, counter_fn *each, void *arg)
 {
@@ -172,6 +181,7 @@ static int read_layout(struct reader *r, unsigned int module,
 	struct darshan_counter c = {.module = module};
 	struct field field[DARSHAN_COUNTERS_MOST];
 	uint8_t record[RECORD_MOST];
+	char object[NAME_MOST];
 	const char *lacks;
 	size_t head = 16, bytes;
 	int n, rc;
@@ -189,10 +199,13 @@ static int read_layout(struct reader *r, unsigned int module,
 		return bad(r, "too many counters");
 	if (l->file_id_since && version >= l->file_id_since)
 		head += 8;
-	bytes = head + fields_bytes(field, n);
+	bytes = head + fields_bytes(field, n) + l->tail;
+	c.object = l->object ? object : NULL;
 	while ((rc = take(r, record, bytes)) > 0) {
 		c.record = darshan_number(r->file, record);
 		c.rank = (int64_t)darshan_number(r->file, record + 8);
+		if (l->object)
+			name_object(r, record + bytes, object);
 		if (put_fields(r, &c, field, n, record + head, each, arg))
 			return -1;
 	}
