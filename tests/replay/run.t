@@ -53,8 +53,11 @@ if [ -x "$O/ioreel-mpi" ]; then
 	is 'each rank has a file where there are as many' "$(field r2.json 'd["samples"]')" 8
 	# Open MPI 4 kills its ranks a second after the signal, Open MPI 5 after 250 ms,
 	# and passes on nothing that they write meanwhile: hence the file.
+	rm -f r2.json
 	$mpi -n 2 sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec >r2.json; exec "$0" "$@"' "$O/ioreel-mpi" run raw.json \
 		--data ds.raw --json --set compute.step_ns=400000000 --set pipeline.batch=1 2>err & pid=$!
+	i=0
+	while [ ! -e r2.json ] && [ $i -lt 600 ]; do i=$((i + 1)); sleep 0.1; done
 	sleep 3
 	kill -INT $pid
 	wait $pid
