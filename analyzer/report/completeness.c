@@ -206,17 +206,29 @@ static int read_source(struct report_source *s, struct reel_view *v,
 		       : -1;
 }
 
+/* Does the row say of its file what the report says of the first one? */
+static bool is_like_first(const struct report_source *first,
+			  struct reel_view *v)
+{
+	return !strcmp(reel_view_text(v, "format"), first->format) &&
+	       !strcmp(reel_view_text(v, "missing"), first->missing) &&
+	       !reel_view_text(v, "joined")[0];
+}
+
 static int read_sources(struct report_completeness *c, struct reel_store *st,
 			struct reel_error *err)
 {
 	struct reel_view v;
 
+	c->sources_alike = true;
 	reel_view_open(&v, st, "SELECT * FROM v_report_source", err);
 	while (reel_view_next(&v)) {
 		int64_t i = c->sources++;
 
 		if (i < REPORT_SOURCES && read_source(&c->source[i], &v, err))
 			v.failed = true;
+		else if (!is_like_first(&c->source[0], &v))
+			c->sources_alike = false;
 	}
 	return reel_view_close(&v);
 }

@@ -58,7 +58,8 @@ struct report_completeness {
 	char *mpi_unrecorded;	   /* names of libraries; NULL: none */
 	int64_t worlds, world_ranks[REPORT_WORLDS];
 	struct report_source source[REPORT_SOURCES];
-	int64_t sources; /* files of an import, also those not in source[] */
+	int64_t sources;    /* files of an import, also those not in source[] */
+	bool sources_alike; /* of one format that lacks the same, not joined */
 };
 
 /* Read it from @st (borrowed) into @c. 0, or -1 with @err. Call

@@ -135,6 +135,8 @@ is 'one run' "$(sql s.db 'SELECT ranks, start_real_ns, wall_ns, events FROM run'
 	'4 1600000000500000000 13500000000 6'
 is 'its logs' "$(sql s.db 'SELECT source_id, file FROM source' | tr "$tab\n" ' ,')" \
 	'1 job/a.darshan,2 job/b.darshan,'
+check 'the report says once what their format lacks' '"$IOREEL" report s.db >out &&
+	grep -q "^source: job/a.darshan and 1 other (darshan): without" out && [ "$(grep -c ^source out)" = 1 ]'
 is 'ranks of both' "$(sql s.db 'SELECT rank FROM process ORDER BY 1' | tr '\n' ' ')" '0 1 2 3 '
 is 'times of both, from the first start' \
 	"$(sql s.db 'SELECT start_ns FROM v_event WHERE call = '"'write'"' ORDER BY 1' | tr '\n' ' ')" \
