@@ -87,7 +87,7 @@ ORDER BY rank, ordinal;
 -- is alive as a pass over the data has the batch of its middle step, or, if none
 -- is, that of its first step, or begins its last step: a worker of a pass that
 -- ends late does not count for the next pass, nor does a worker of an evaluation,
--- which makes its first batch in one, in a job that trains.
+-- which makes its first batch in one, or most of them, in a job that trains.
 --   max_workers, min_workers   over the passes that had any; NULL: none had
 --   worker_restarts            passes, other than the first, with workers that
 --               were forked since the last step before, and for no evaluation
@@ -109,11 +109,24 @@ ancestor (worker, process_id) AS (
 eval AS MATERIALIZED (
 	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
 	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM ancestor)),
-first AS MATERIALIZED (
-	SELECT process_id, min(start_ns) AS batch_ns FROM v_span
-	WHERE name = 'preprocess' AND EXISTS (SELECT 1 FROM eval)
+begin_or_end(process_id, worker, at_ns, delta) AS (
+	SELECT process_id, NULL, start_ns, 1 FROM eval
+	UNION ALL SELECT process_id, NULL, end_ns, -1 FROM eval
+	UNION ALL SELECT a.process_id, a.worker, s.start_ns, 0
+	FROM v_span s JOIN ancestor a ON a.worker = s.process_id
+	WHERE s.name = 'preprocess' AND EXISTS (SELECT 1 FROM eval)
 		AND EXISTS (SELECT 1 FROM step)
-	GROUP BY process_id),
+		AND a.process_id IN (SELECT process_id FROM rank_time)),
+batch AS (
+	SELECT process_id, worker, at_ns, sum(delta) OVER (
+		PARTITION BY process_id ORDER BY at_ns, delta = 0
+		ROWS UNBOUNDED PRECEDING) > 0 AS in_eval
+	FROM begin_or_end),
+evaluates AS MATERIALIZED (
+	SELECT process_id, worker FROM batch WHERE worker IS NOT NULL
+	GROUP BY process_id, worker
+	HAVING 2 * total(in_eval) > count(*)
+		OR min(at_ns) = min(at_ns) FILTER (WHERE in_eval)),
 worker AS MATERIALIZED (
 	SELECT a.process_id, p.start_ns, p.end_ns,
 		(SELECT sum(r.dur_ns) FROM rollup r JOIN call c USING (call_id)
@@ -121,10 +134,7 @@ worker AS MATERIALIZED (
 				AND NOT c.higher_layer) AS call_ns
 	FROM ancestor a JOIN process p ON p.process_id = a.worker
 	WHERE a.process_id IN (SELECT process_id FROM rank_time)
-		AND NOT EXISTS (SELECT 1 FROM first f JOIN eval e
-			ON f.batch_ns >= e.start_ns AND f.batch_ns < e.end_ns
-			WHERE f.process_id = a.worker
-				AND e.process_id = a.process_id)),
+		AND (a.process_id, a.worker) NOT IN (SELECT * FROM evaluates)),
 begun AS (
 	SELECT process_id, epoch_span, start_ns,
 		start_ns + coalesce(fetch_ns, 0) AS batch_ns,
