@@ -293,6 +293,51 @@ def validated():
     print("done")
 
 
+class Repeats(object):
+    """A batch sampler that does not end."""
+
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def __iter__(self):
+        while True:
+            yield from self.sampler
+
+
+class Endless(DataLoader):
+    """One iterator for all loops, as the loaders of YOLO and timm."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        object.__setattr__(self, "batch_sampler", Repeats(self.batch_sampler))
+        self.iterator = super().__iter__()
+
+    def __len__(self):
+        return len(self.batch_sampler.sampler)
+
+    def __iter__(self):
+        for _ in range(len(self)):
+            yield next(self.iterator)
+
+
+def endless():
+    """Both iterators are made before the training, with their workers."""
+    data = Images()
+    train = Endless(data, batch_size=4, num_workers=2)
+    held_out = Endless(data, batch_size=2, num_workers=1)
+    model = torch.nn.Linear(8, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+    time.sleep(0.3)  # no part of the loops
+    for _ in range(2):
+        for x, y in train:
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            print(sum(len(y) for x, y in held_out))
+
+
 def accumulated():
     """Three backwards for an optimizer step, with scaled gradients."""
     torch.manual_seed(1)

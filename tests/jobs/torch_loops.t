@@ -24,6 +24,21 @@ is 'constructed: the workers start in a fetch' "$("$IOREEL" sql --format tsv con
 		AND p.fork_ns BETWEEN s.start_ns AND s.start_ns + s.dur_ns)" | tail -1)" 4
 job validated
 spans validated 'backward 6, epoch 2, eval 4, fetch 20, optimizer 6, preprocess 14, step 6'
+job endless
+is 'endless: a pass is an epoch, or an evaluation' "$("$IOREEL" sql --format tsv endless.reel "
+	SELECT group_concat(name || ' ' || n, ', ') FROM (
+	SELECT name, count(*) AS n FROM v_span WHERE closed AND name <> 'preprocess'
+	GROUP BY name ORDER BY name)" | tail -1)" \
+	'backward 6, epoch 2, eval 2, fetch 18, optimizer 6, step 6'
+is 'endless: no step holds an evaluation, or the start of the workers' "$("$IOREEL" sql --format tsv endless.reel "
+	SELECT (SELECT count(*) FROM v_span s JOIN v_span e ON e.start_ns > s.start_ns
+			AND e.start_ns + e.dur_ns < s.start_ns + s.dur_ns
+			WHERE s.name = 'step' AND e.name = 'eval'),
+		(SELECT count(*) FROM process WHERE role = 'worker'
+			AND fork_ns < (SELECT min(start_ns) FROM v_span WHERE name = 'step'))" |
+	tail -1 | tr '\t' ' ')" '0 3'
+is 'endless: a worker of the evaluation is none of the training' "$("$IOREEL" sql --format tsv endless.reel "
+	SELECT max_workers FROM v_loader_workers" | tail -1)" 2
 job accumulated
 spans accumulated 'backward 6, epoch 1, fetch 7, optimizer 2, preprocess 6, step 6'
 job loads

@@ -93,12 +93,13 @@ class Loader(object):
 class Epoch(object):
     """One pass of an iterator, from its start to its end."""
 
-    def __init__(self, iterator, loader, kind, without, thread):
+    def __init__(self, iterator, loader, kind, without, thread, batches=0):
         self.start = self.since = shim.now()  # since: start of latest fetch
         self.loader = loader
         self.kind = kind
         self.without = without  # made with gradients off
         self.thread = thread
+        self.batches = batches  # 0: the iterator has a length, or none is known
         self.fetches = 0
         self.level = 0  # number of enclosing epochs
         self.step = 0  # number of the latest step
@@ -120,7 +121,7 @@ class Epoch(object):
     def is_drained(self):
         """Whether no batch is left. len() of the loader may cause warnings."""
         try:
-            return self.fetches >= len(self.ref())
+            return self.fetches >= (self.batches or len(self.ref()))
         except Exception:  # no iterator, or no length
             return False
 
@@ -391,11 +392,12 @@ def joined_ends(thread, error):
         request_ends(thread, error)
 
 
-def iterator_started(iterator, loader, kind, learns=False, since=0):
+def iterator_started(iterator, loader, kind, learns=False, since=0, batches=0):
     """@iterator is constructed from @loader, or restarts from its beginning.
 
     @learns: trains() is called if its batches are used in training.
     @since: when that began, if not now.
+    @batches: of this pass, where the iterator does not say it.
     """
     thread = current()
     thread.reap()
@@ -410,7 +412,7 @@ def iterator_started(iterator, loader, kind, learns=False, since=0):
                                  threading.current_thread() is not
                                  threading.main_thread()):
             kind = shim.EVAL
-        epoch = Epoch(iterator, known, kind, without, thread)
+        epoch = Epoch(iterator, known, kind, without, thread, batches)
         if since:
             epoch.start = epoch.since = since
         _epochs[id(iterator)] = epoch

@@ -22,16 +22,64 @@ from ioreel.finder import hide
 KNOWN = ("1.", "2.")
 
 
+class Endless(object):
+    """An iterator that its loader advances in all its loops, as those of YOLO
+    and timm do, which repeat their sampler: the loader says how long a pass
+    is. No iterator begins or ends with a pass."""
+
+    def __init__(self, loader):
+        self.loader = weakref.ref(loader)
+        self.batches = self.left = 0  # of the pass
+
+    def begins(self):
+        """Whether the next batch is the first one of a pass."""
+        begins = not self.left
+        if begins:
+            self.batches = self.left = max(len(self.loader()), 1)
+        self.left -= 1
+        return begins
+
+
+def _is_endless(loader, base):
+    if type(loader).__iter__ is base or loader._dataset_kind != 0:
+        return False
+    try:
+        len(loader._index_sampler)
+        return False
+    except TypeError:
+        return True
+
+
 def _hook_loader(torch):
     base = torch.utils.data.dataloader._BaseDataLoaderIter
     loaders = torch.utils.data.DataLoader
     workers = torch.utils.data.dataloader._MultiProcessingDataLoaderIter
+    endless = {}  # by id of the iterator
+    refs = {}
     base.__init__, base._reset, base.__next__  # wrap all, or none
     loaders.__iter__, loaders._get_iterator, workers.__init__
 
-    def started(iterator, loader):
+    def begin(iterator, loader, batches=0):
         kind = shim.EPOCH if torch.is_grad_enabled() else shim.EVAL
-        epochs.iterator_started(iterator, loader, kind, True)
+        epochs.iterator_started(iterator, loader, kind, True, batches=batches)
+
+    def started(iterator, loader):
+        if not _is_endless(loader, loaders.__iter__):
+            begin(iterator, loader)
+            return
+        key = id(iterator)
+        endless[key] = Endless(loader)
+        refs[key] = weakref.ref(iterator, lambda ref: forget(key))
+
+    def forget(key):
+        endless.pop(key, None)
+        refs.pop(key, None)
+
+    def fetch_begins(iterator):
+        repeated = endless and endless.get(id(iterator))
+        if repeated and repeated.begins():
+            begin(iterator, repeated.loader(), repeated.batches)
+        return epochs.fetch_begins(iterator)
 
     def reset(iterator, loader, first_iter=False):
         if not first_iter:  # __init__ calls it the first time
@@ -42,7 +90,7 @@ def _hook_loader(torch):
     _hook_construction(workers)  # other loaders construct it themselves
     wrap.patch(base, "__init__", started)
     wrap.patch(base, "_reset", reset)
-    wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)
+    wrap.patch(base, "__next__", fetch_begins, epochs.fetch_ends)
 
 
 def _hook_construction(iterator):
