@@ -31,10 +31,10 @@ bool fit_evaluates(const struct fit *f, int64_t ns)
 
 /* --- parting -------------------------------------------------------------- */
 
-/* Loader workers, in the order of their ids. */
+/* Loader workers, in the order of their ids, and those of evaluations. */
 struct workers {
-	int64_t *process_id, *start_ns;
-	uint32_t n;
+	int64_t *process_id, *start_ns, *evaluates;
+	uint32_t n, evaluating;
 };
 
 static int find_workers(struct fit *f, struct workers *w)
@@ -49,20 +49,38 @@ static int find_workers(struct fit *f, struct workers *w)
 					  "SELECT start_ns AS ns FROM process "
 					  "WHERE role = 'worker' ORDER BY "
 					  "process_id",
-					  &w->start_ns, &starts)
+					  &w->start_ns, &starts) ||
+			       fit_column(f,
+					  "SELECT worker AS ns FROM "
+					  "v_evaluation_worker ORDER BY worker",
+					  &w->evaluates, &w->evaluating)
 		       ? -1
 		       : 0;
 }
 
-/* Workers read ahead, those of a loader for evaluation beyond its end: a worker that
- * began in an evaluation is its own, another one is the training's. */
+static void free_workers(struct workers *w)
+{
+	free(w->process_id);
+	free(w->start_ns);
+	free(w->evaluates);
+}
+
+/* The place of @process in the @n ids of @ids, in their order; or NULL. */
+static const int64_t *find_id(const int64_t *ids, uint32_t n, int64_t process)
+{
+	return n ? bsearch(&process, ids, n, sizeof(*ids), fit_by_value) : NULL;
+}
+
+/* Workers read ahead, those of a loader for evaluation before and beyond it: a worker
+ * that began in an evaluation, or makes most of its batches there, is its own, another
+ * one is the training's. */
 static bool is_of_evaluation(const struct fit *f, const struct workers *w,
 			     const struct fit_visit *v)
 {
-	const int64_t *id = w->n ? bsearch(&v->process_id, w->process_id, w->n,
-					   sizeof(*id), fit_by_value)
-				 : NULL;
+	const int64_t *id = find_id(w->process_id, w->n, v->process_id);
 
+	if (find_id(w->evaluates, w->evaluating, v->process_id))
+		return true;
 	return fit_evaluates(f, id ? w->start_ns[id - w->process_id]
 				   : v->start_ns);
 }
@@ -134,8 +152,7 @@ static int part(struct fit *f)
 
 	if (!rc && f->visits)
 		rc = part_files(f, all, all + f->files, all + 2 * f->files);
-	free(w.process_id);
-	free(w.start_ns);
+	free_workers(&w);
 	free(all);
 	return rc;
 }
