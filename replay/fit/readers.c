@@ -218,20 +218,30 @@ static void set_prefetch(struct fit *f, int64_t ahead)
 static int prefetch_of_workers(struct fit *f)
 {
 	int64_t readers = f->w->pipeline.readers, ranks = f->ranks;
-	int64_t ahead = 0, begun = 0;
+	int64_t ahead = 0, begun = 0, evaluating;
 	struct reel_view v;
 
 	if (!f->marks_batches)
 		return fit_reason(f, "pipeline.prefetch", 0,
 				  "no worker marks its batches");
+	if (fit_ask(f, "SELECT count(*) FROM v_evaluation_worker", 0,
+		    &evaluating))
+		return -1;
 	if (!reel_view_open(&v, f->st,
 			    "SELECT start_ns AS ns, 1 AS change FROM v_span "
-			    "WHERE name = 'preprocess' UNION ALL SELECT "
+			    "WHERE name = 'preprocess' AND process_id NOT IN "
+			    "(SELECT worker FROM v_evaluation_worker) "
+			    "UNION ALL SELECT "
 			    "start_ns, -1 FROM v_span WHERE name = 'fetch' "
 			    "ORDER BY 1",
 			    f->err))
 		while (reel_view_next(&v)) {
-			begun += reel_view_exact(&v, "change");
+			int64_t change = reel_view_exact(&v, "change");
+
+			if (evaluating && change < 0 &&
+			    fit_evaluates(f, reel_view_exact(&v, "ns")))
+				continue;
+			begun += change;
 			if (begun < -ranks) /* a fetch found the end */
 				begun = -ranks;
 			if (begun > ahead)

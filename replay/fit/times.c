@@ -26,8 +26,7 @@ static int set_start(struct fit *f, const char *sql, double confidence,
 		median = fit_median(value, n);
 	free(value);
 	f->w->pipeline.start_ns = median >= START_LEAST_NS ? median : 0;
-	f->w->pipeline.start_once =
-		f->w->pipeline.start_ns && f->repeats && n == 1;
+	f->w->pipeline.start_once = f->repeats && n == 1;
 	return rc ? -1
 		  : fit_reason(f, "pipeline.start_ns", n ? confidence : 0,
 			       "median of %u epochs, %s", n, what);
@@ -56,18 +55,54 @@ static int start_of_threads(struct fit *f)
 		0.5, "waits of the first step before its first read");
 }
 
+/* Workers that go on from one epoch to the next: none is forked after the first, and
+ * at the start of each other one they have begun more batches than were fetched. */
+static int find_ahead(struct fit *f)
+{
+	int64_t ahead;
+
+	if (fit_ask(f,
+		    "WITH worker AS MATERIALIZED (SELECT o.worker, p.fork_ns "
+		    "FROM v_worker_owner o JOIN process p ON p.process_id = "
+		    "o.worker WHERE o.worker NOT IN (SELECT worker FROM "
+		    "v_evaluation_worker)), "
+		    "batch AS MATERIALIZED (SELECT start_ns FROM v_span WHERE "
+		    "name = 'preprocess' AND process_id IN (SELECT worker FROM "
+		    "worker)), "
+		    "pass AS (SELECT min(start_ns) AS at_ns, sum(steps) AS "
+		    "steps FROM v_step GROUP BY rank, epoch), "
+		    "later AS (SELECT at_ns FROM pass WHERE at_ns > "
+		    "(SELECT min(at_ns) FROM pass)) "
+		    "SELECT coalesce(min((SELECT count(*) FROM batch WHERE "
+		    "start_ns < at_ns) - (SELECT sum(steps) FROM pass p WHERE "
+		    "p.at_ns < later.at_ns)), 0) FROM later WHERE NOT EXISTS "
+		    "(SELECT 1 FROM worker WHERE fork_ns >= (SELECT min(at_ns) "
+		    "FROM later))",
+		    0, &ahead))
+		return -1;
+	if (ahead <= 0)
+		return 0;
+	f->w->pipeline.start_once = true;
+	return fit_reason(f, "pipeline.start_once", 0.9,
+			  "the workers of the first epoch had begun %lld "
+			  "batches or more of each other one before its start",
+			  (long long)ahead);
+}
+
 static int start_of_workers(struct fit *f)
 {
 	if (!f->marks_batches)
 		return fit_reason(f, "pipeline.start_ns", 0,
 				  "no worker marks its batches");
-	return set_start(
-		f,
-		"SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
-		"s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
-		"e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
-		"FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
-		0.8, "from the first step to the first batch of a worker");
+	if (set_start(f,
+		      "SELECT (SELECT min(s.start_ns) FROM v_span s WHERE "
+		      "s.name = 'preprocess' AND s.start_ns >= e.start_ns) - "
+		      "e.start_ns AS ns FROM (SELECT min(start_ns) AS start_ns "
+		      "FROM v_step WHERE rank = ?1 GROUP BY epoch) e",
+		      0.8,
+		      "from the first step to the first batch of a worker"))
+		return -1;
+	return find_ahead(f);
 }
 
 /* Durations of the fetches that found a batch of a worker ready. */
@@ -85,7 +120,9 @@ static int takes_of_workers(struct fit *f, int64_t **value, uint32_t *n)
 		    "SELECT start_ns + dur_ns AS ns, -1 AS take_ns FROM v_span "
 		    "WHERE name = 'preprocess' AND closed AND process_id IN "
 		    "(SELECT process_id FROM process WHERE parent_id = "
-		    "(SELECT process_id FROM p)) UNION ALL SELECT start_ns, "
+		    "(SELECT process_id FROM p)) AND process_id NOT IN (SELECT "
+		    "worker FROM v_evaluation_worker) UNION ALL SELECT "
+		    "start_ns, "
 		    "fetch_ns FROM v_step WHERE rank = ?1 AND fetch_ns >= 0 "
 		    "ORDER BY 1",
 		    f->err)) {

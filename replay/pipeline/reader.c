@@ -43,7 +43,9 @@
 struct shared {
 	sem_t go, filled, free;
 	atomic_uint_fast64_t epoch;
-	atomic_bool quit, abandon, ended;
+	/* Epochs below it are ended early: a reader may be ahead of them. */
+	atomic_uint_fast64_t abandon;
+	atomic_bool quit, ended;
 	atomic_int_fast64_t storage_ns, decode_ns;
 	struct io io;	       /* its counts, after each batch */
 	struct reel_error err; /* of the batch that could not be read */
@@ -79,7 +81,9 @@ struct one {
 struct readers {
 	struct reader_plan plan;
 	uint64_t n;
-	bool inside; /* the stepping thread reads */
+	bool inside;   /* the stepping thread reads */
+	bool dropping; /* what is left of the epoch */
+	uint64_t epoch;
 	uint64_t random;
 	size_t bytes; /* of each shared part */
 	struct one one[];
@@ -257,20 +261,20 @@ static void put(struct worker *w, const struct reader_batch *b)
 	sem_post(&s->filled);
 }
 
-static bool run_epoch(struct worker *w)
+static bool run_epoch(struct worker *w, uint64_t epoch)
 {
 	const struct workload_pipeline *p = &w->plan->w->pipeline;
 	struct shared *s = w->shared;
 	struct reader_batch b = {.end = false};
 
-	begin_epoch(w, atomic_load(&s->epoch));
+	begin_epoch(w, epoch);
 	if (!w->put || !p->start_once)
 		work_spend(p->start_ns, WORKLOAD_SLEEP);
 	while (!b.end) {
 		struct reel_error err = {0};
 
 		wait_for(&s->free, true);
-		if (atomic_load(&s->abandon) || atomic_load(&s->quit)) {
+		if (atomic_load(&s->abandon) > epoch || atomic_load(&s->quit)) {
 			b = (struct reader_batch){.end = true};
 		} else if (marked_batch(w, &b, &err)) {
 			s->err = err;
@@ -293,9 +297,12 @@ static void *worker_main(void *arg)
 	work_begin();
 	if (w->io.log)
 		call_log_begin(w->io.log, is_process(w->plan));
-	for (;;) {
-		wait_for(&w->shared->go, false);
-		if (atomic_load(&w->shared->quit) || !run_epoch(w))
+	for (uint64_t epoch = 0;; epoch++) {
+		if (!epoch || epoch >= w->plan->ahead_epochs) {
+			wait_for(&w->shared->go, false);
+			epoch = atomic_load(&w->shared->epoch);
+		}
+		if (atomic_load(&w->shared->quit) || !run_epoch(w, epoch))
 			break;
 	}
 	open_files_close(w->files, NULL);
@@ -399,14 +406,15 @@ int readers_new(struct readers **out, const struct reader_plan *plan,
 
 void readers_epoch(struct readers *r, uint64_t epoch)
 {
+	r->epoch = epoch;
 	if (r->inside)
 		begin_epoch(&r->one[0].worker, epoch);
 	for (uint64_t i = 0; i < r->n; i++) {
 		r->one[i].ended = false;
-		if (r->inside)
+		if (r->inside || (epoch && epoch < r->plan.ahead_epochs))
 			continue;
 		atomic_store(&r->one[i].shared->epoch, epoch);
-		atomic_store(&r->one[i].shared->abandon, false);
+		atomic_store(&r->one[i].shared->abandon, 0);
 		sem_post(&r->one[i].shared->go);
 	}
 }
@@ -445,8 +453,7 @@ static void spend_take(struct readers *r, const struct one *o,
 {
 	const struct workload *w = r->plan.w;
 
-	if (batch->samples && w->pipeline.take_ns.n &&
-	    !atomic_load(&o->shared->abandon))
+	if (batch->samples && w->pipeline.take_ns.n && !r->dropping)
 		batch->take_ns =
 			work_spend(quantiles_at(&w->pipeline.take_ns,
 						random_share(&r->random)),
@@ -492,11 +499,13 @@ int readers_end_epoch(struct readers *r, struct reel_error *err)
 	struct reader_batch batch;
 	int rc = 0;
 
+	r->dropping = true;
 	for (uint64_t i = 0; !r->inside && i < r->n; i++)
-		atomic_store(&r->one[i].shared->abandon, true);
+		atomic_store(&r->one[i].shared->abandon, r->epoch + 1);
 	for (uint64_t i = 0; !rc && !r->inside && i < r->n; i++)
 		while (!rc && !r->one[i].ended && !stop_signal())
 			rc = readers_take(r, i, &batch, err);
+	r->dropping = false;
 	if (r->inside && open_files_close(r->one[0].worker.files, err))
 		rc = -1;
 	return rc;

@@ -39,7 +39,9 @@ struct reader_plan {
 	const struct comm *comm;
 	const char *root;
 	bool null;
-	struct run_log *log; /* of all calls; NULL: none */
+	uint64_t ahead_epochs; /* readers go on from one to the next; 0: they
+				* wait for readers_epoch() */
+	struct run_log *log;   /* of all calls; NULL: none */
 };
 
 /*

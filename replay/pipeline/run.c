@@ -426,6 +426,8 @@ static int begin(struct running *r, struct reel_error *err)
 				 workload_format_name(w->dataset.format));
 	if (access_check(w, r->options->data, r->comm, err))
 		return -1;
+	if (w->pipeline.start_once && !w->access.collective)
+		plan.ahead_epochs = (uint64_t)w->epochs;
 	begin_schedule(r, &plan, DATASET_TRAIN);
 	begin_schedule(r, &second, DATASET_EVALUATION);
 	r->schedule = plan.schedule;

@@ -260,8 +260,8 @@ static void check_pipeline(const struct workload *w, struct workload_faults *f)
 
 	if (!p->readers && p->start_ns)
 		workload_fault(f, "pipeline.start_ns: there are no readers");
-	if (p->start_once && !p->start_ns)
-		workload_fault(f, "pipeline.start_once: of no start_ns");
+	if (!p->readers && p->start_once)
+		workload_fault(f, "pipeline.start_once: there are no readers");
 	if (!p->readers && p->take_ns.n)
 		workload_fault(f, "pipeline.take_ns: there are no readers");
 }

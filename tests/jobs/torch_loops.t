@@ -39,6 +39,10 @@ is 'endless: no step holds an evaluation, or the start of the workers' "$("$IORE
 	tail -1 | tr '\t' ' ')" '0 3'
 is 'endless: a worker of the evaluation is none of the training' "$("$IOREEL" sql --format tsv endless.reel "
 	SELECT max_workers FROM v_loader_workers" | tail -1)" 2
+is 'endless: a fit has readers that begin once, without those of the evaluation' "$("$IOREEL" fit -q endless.reel -o e.json &&
+	"$python" -c 'import json
+p = json.load(open("e.json"))["pipeline"]
+print(p["start_once"], p["readers"], p["prefetch"], p["batch"])')" 'True 2 2 4'
 job accumulated
 spans accumulated 'backward 6, epoch 1, fetch 7, optimizer 2, preprocess 6, step 6'
 job loads

@@ -92,7 +92,24 @@ for once in false true; do
 	rm -rf once.data once.db && "$IOREEL" gen -q once.json once.data && "$IOREEL" run -q once.json --data once.data -o once.db >/dev/null
 	is "start_once $once: fetches that wait for the start" "$(sql once.db "SELECT count(*) FROM v_span WHERE name = 'fetch' AND dur_ns >= 500000000")" $([ $once = true ] && echo 1 || echo 2)
 done
-check 'start_once without start_ns is a fault' '! w set once.json pipeline.start_ns=0 >out 2>&1 && grep -q "pipeline.start_once: of no start_ns" out'
+# Readers that begin once read the next epoch during the evaluation, and each sample once.
+for once in false true; do
+	w set once.json pipeline.start_ns=0 pipeline.start_once=$once pipeline.prefetch=2 evaluation.files=4 \
+		evaluation.every_epochs=1 evaluation.samples_per_file=1 evaluation.batch=4 \
+		'evaluation.step_ns={"quantiles":[300000000,300000000]}' epochs=3 >ahead.json &&
+		rm -rf ahead.data ahead.db && "$IOREEL" gen -q ahead.json ahead.data
+	"$IOREEL" run -q ahead.json --data ahead.data -o ahead.db --json >ahead.out
+	is "start_once $once: samples, and batches that began before their epoch" "$(python3 -c 'import json, sys
+d = json.load(open("ahead.out"))
+print([e["samples"] for e in d["epochs"]], len({e["checksum"] for e in d["epochs"]}))') $(sql ahead.db "
+		WITH e AS (SELECT start_ns, row_number() OVER (ORDER BY start_ns) AS n FROM v_span WHERE name = 'epoch'),
+		w AS (SELECT process_id FROM process WHERE role = 'worker'
+			AND process_id NOT IN (SELECT worker FROM v_evaluation_worker))
+		SELECT group_concat((SELECT count(*) FROM v_span s JOIN w USING (process_id)
+			WHERE s.name = 'preprocess' AND s.start_ns < e.start_ns) - 2 * (n - 1)) FROM e WHERE n > 1")" \
+		"[8, 8, 8] 1 $([ $once = true ] && echo 2,2 || echo 0,0)"
+done
+check 'start_once without readers is a fault' '! w set once.json pipeline.readers=0 pipeline.start_ns=0 >out 2>&1 && grep -q "pipeline.start_once: there are no readers" out'
 "$IOREEL" workload keys | cut -f1 | sort >keys
 sed -n 's/^\.\(It \)*Cm //p' "$TOP/man/ioreel-workload.5" | tr -s ' ,.' '\n\n.' |
 	grep -xFf keys | sort -u >said
