@@ -14,9 +14,9 @@ import sys
 
 
 # The first part of the names in ioreel.finder.HOOKS.
-_FRAMEWORKS = ("torch", "torchdata", "tensorflow", "keras", "safetensors",
-               "accelerate", "transformers", "lightning", "lightning_fabric",
-               "orbax", "grain", "jax")
+_FRAMEWORKS = ("torch", "torchdata", "tensorflow", "keras", "tf_keras",
+               "safetensors", "accelerate", "transformers", "lightning",
+               "lightning_fabric", "orbax", "grain", "jax")
 
 
 class _Waiting(object):

@@ -94,6 +94,54 @@ is 'on the terminal too' \
 	"$(grep -ac 'mine (unsupported .x1b\[2J.xff); see' err)" 1
 check 'and in the report' \
 	'"$IOREEL" report both.reel | grep -aq "mine (unsupported .x1b\[2J"'
+# Keras 2 has its parts in other modules than Keras 3, which uses their names for packages.
+package tf_keras ''
+package tf_keras.src ''
+package tf_keras.src.engine ''
+mkdir fake/tf_keras-2.99.0.dist-info
+printf 'Metadata-Version: 2.1\nName: tf_keras\nVersion: 2.99.0\n' >fake/tf_keras-2.99.0.dist-info/METADATA
+module tf_keras.src.callbacks 'class CallbackList(object):
+    model = None
+    def on_epoch_begin(self, epoch, logs=None): pass
+    def on_train_batch_begin(self, batch, logs=None): pass
+    def on_train_batch_end(self, batch, logs=None): pass
+    def on_epoch_end(self, epoch, logs=None): pass
+'
+module tf_keras.src.engine.training 'from tf_keras.src.callbacks import CallbackList
+class Model(object):
+    def fit(self, epochs, steps):
+        callbacks = CallbackList()
+        for epoch in range(epochs):
+            callbacks.on_epoch_begin(epoch)
+            for step in range(steps):
+                callbacks.on_train_batch_begin(step)
+                callbacks.on_train_batch_end(step)
+            self.evaluate()
+            callbacks.on_epoch_end(epoch)
+        self.save()
+    def evaluate(self): pass
+    def predict(self): pass
+    def save(self): pass
+    def save_weights(self): pass
+    def load_weights(self): pass
+'
+package keras.callbacks 'class CallbackList(object): pass
+'
+cat >keras2.py <<'PY'
+import keras.callbacks
+from tf_keras.src.engine.training import Model
+model = Model()
+model.fit(2, 3)
+model.load_weights()
+PY
+"$IOREEL" record -q -o keras2.reel -- $PY keras2.py >rec 2>&1
+is 'Keras 2: spans' "$(cat rec; "$IOREEL" sql keras2.reel --format tsv "SELECT group_concat(name || ' ' || n, ', ')
+	FROM (SELECT name, count(*) AS n FROM v_span WHERE closed GROUP BY name)" | tail -1)" \
+	'checkpoint 1, epoch 2, eval 2, restore 1, step 6'
+is 'and its name; a package of Keras 3 is none of its modules' "$("$IOREEL" sql keras2.reel --format tsv "SELECT
+	(SELECT value FROM note WHERE key = 'framework'), (SELECT count(*) FROM v_hook_failure)" | tail -1 | tr '\t' ' ')" \
+	'Keras 2.99.0 0'
+
 # JAX is named when it gets a device, not when a library imports it to look.
 package jax ''
 module jax.version '__version__ = "0.9.1"\n'

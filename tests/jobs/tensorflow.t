@@ -17,8 +17,8 @@ columns=opens,reads,read_bytes,write_bytes
 strace -qq -e trace=none true 2>/dev/null && strace=yes
 mkdir data && (cd data && "$python" "$job" make 2>/dev/null)
 
-# Times, pids and addresses differ.
-plain() { sed -E -e 's/^[IWE0-9.: ]+//' -e 's/0x[0-9a-f]+/0xADDR/g' "$1"; }
+# Times, pids and addresses differ; Keras 2 warns of slow callbacks, with their times.
+plain() { sed -E -e 's/^[IWE0-9.: ]+//' -e 's/0x[0-9a-f]+/0xADDR/g' -e 's/time: [0-9.]+s/time: Ns/g' "$1"; }
 
 # in_data RUN COMMAND...: run it in a fresh folder of a fixed name.
 in_data() {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The anchors of Keras 3, with any backend.
+"""The anchors of Keras 3, with any backend, and of Keras 2 from 2.6 on, also
+as tf_keras.
 
 epoch, step          CallbackList, which every training loop of Keras calls
 fetch                on JAX: the iterator from which the loops get batches; on
@@ -9,6 +10,8 @@ note "loader"        what prepares the batches of a PyDataset, or a generator;
                      worker processes of a PyDataset mark their batches
 checkpoint, restore  Model.save, save_weights, load_model, load_weights
 
+Keras 2 has the same in fewer modules, which Keras 3 has as packages.
+
 The numbers of epochs and steps of a model continue through all calls of fit().
 A step begins at the end of the previous one, so that it includes the wait for
 its batch. At that time Keras does not know whether there is another batch, so
@@ -16,6 +19,7 @@ the step that hits the end is cancelled. Within fit() the backend's loaders
 have fetches only. The callbacks of the model are not changed.
 """
 import functools
+import importlib
 import itertools
 import threading
 import weakref
@@ -23,7 +27,7 @@ import weakref
 from ioreel import epochs, gate, profile, shim, wrap
 from ioreel.finder import hide
 
-KNOWN = ("3.",)
+KNOWN = ("2.", "3.")
 _epochs = weakref.WeakKeyDictionary()  # model: number of epochs so far
 _steps = weakref.WeakKeyDictionary()  # model: number of steps
 _loaders = set()  # notes "loader" so far
@@ -100,6 +104,13 @@ def _hook_model(model):
     wrap.patch(model.Model, "fit", _fit_begins, _fit_ended)
     for name in ("evaluate", "predict"):
         wrap.patch_span(model.Model, name, shim.EVAL, _no_step)
+
+
+def _hook_model_2(training):
+    _hook_model(training)
+    for name in ("save", "save_weights"):
+        wrap.patch_span(training.Model, name, shim.CHECKPOINT)
+    gate.patch_restore(training.Model, "load_weights")
 
 
 def _hook_batches(trainer):
@@ -183,12 +194,45 @@ PARTS = {
 }
 
 
+# of Keras 2, by what follows the name of its package
+PARTS_2 = {
+    "callbacks": ("steps", _hook_steps),
+    "engine.training": ("model", _hook_model_2),
+    "saving.saving_api": ("saving", _hook_saving),
+}
+PACKAGES_2 = ("keras.src.", "keras.", "tf_keras.src.")
+
+
+def _part(module):
+    """The part of @module, or None: a package of Keras 3."""
+    if module.__name__ in PARTS:
+        return PARTS[module.__name__]
+    if hasattr(module, "__path__"):
+        return None
+    for package in PACKAGES_2:
+        if module.__name__.startswith(package):
+            part = PARTS_2.get(module.__name__[len(package):])
+            if part is not None:
+                return part
+    return None
+
+
+def _version(module):
+    package = module.__name__.partition(".")[0]
+    try:
+        return importlib.import_module(package + ".src.version").__version__
+    except ImportError:  # Keras 2, which does not know it yet at this time
+        from importlib import metadata
+        return metadata.version(package)
+
+
 def install(module):
-    """Called once for each of PARTS, when it has been imported."""
-    from keras.src.version import __version__
-    name, hook = PARTS[module.__name__]
-    gate.install("keras." + name, "Keras" if name == "steps" else None,
-                 __version__, KNOWN, ((name, hook),), module)
+    """Called once for each module of a part, when it has been imported."""
+    part = _part(module)
+    if part is not None:
+        name = part[0]
+        gate.install("keras." + name, "Keras" if name == "steps" else None,
+                     _version(module), KNOWN, (part,), module)
 
 
 hide(globals())
