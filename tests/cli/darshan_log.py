@@ -7,7 +7,8 @@ Usage: darshan_log.py VERSION ORDER METHOD [KEY=VALUE ...] >LOG
 VERSION is 3.00, 3.10 or 3.41, ORDER little or big, METHOD zlib, bzip2 or none.
 Keys: start (seconds since 1970), job, rank (of all records), partial (a module's
 flags), module (an additional module number with a record of 8 bytes), dxt=no (no
-segments), daos=yes (DFS and DAOS, with 3.41).
+segments), daos=yes (DFS and DAOS, with 3.41), newer (a module's number, which gets
+a version of the future).
 
 POSIX has four records. Integer i of the first is 1000 + i, real i is i + 0.25,
 but stats and mmaps are -1. The second is the shared record of /d/b, all 10 and
@@ -96,6 +97,8 @@ for i in range(modules):
     versions.append({1: 4 if new else 3, 9 if new else 7: 2,
                      10 if new else 8: 2 if new else 1}.get(i, 1)
                     if data else 0)
+if "newer" in option:
+    versions[int(option["newer"])] = 99
 head = version.encode().ljust(8, b"\0") + pack("q", 6567223)
 head += bytes([("zlib", "bzip2", "none").index(method)])
 partial = int(option.get("partial", 0))

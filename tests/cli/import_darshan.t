@@ -82,6 +82,11 @@ import partial.darshan
 check 'a partial log: the report says so' 'grep -q ^incomplete out && grep -q "left out: records of 2 modules" out'
 is 'and its losses' "$(sql s.db 'SELECT reason FROM loss ORDER BY 1' | tr '\n' ,)" \
 	'MDHIM,darshan STDIO: records left out,'
+make_log 3.41 big none newer=9 module=40 >newer.darshan
+import newer.darshan
+is 'modules of newer versions, and new ones, are left out, the others are read' \
+	"$(sql s.db 'SELECT group_concat(DISTINCT module), (SELECT group_concat(reason) FROM loss) FROM v_counter' | tr "$tab" ' ')" \
+	'POSIX STDIO,module 40'
 check 'the document says so' '"$IOREEL" report --json s.db | grep -q "\"complete\": false"'
 
 # --- counters alone -----------------------------------------------------------

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Import Darshan's logs: counters as they are, DXT's segments as events. */
+#include <stdio.h>
+
 #include "lib/error.h"
 
 #include "analyzer/import/darshan/darshan_log.h"
@@ -53,22 +55,32 @@ static int put_segment(void *arg, const struct darshan_segment *s,
 	return darshan_rows_segment(&im->rows, s, err);
 }
 
+/* A module whose records are not read. */
+static int leave_out(struct import *im, unsigned int module,
+		     struct reel_error *err)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "module %u", module);
+	return reel_writer_loss(
+		im->rows.writer, 0,
+		module < DARSHAN_MODULES ? darshan_module_name(module) : name,
+		"modules", 1, err);
+}
+
 static int put_modules(struct import *im, struct reel_error *err)
 {
-	for (unsigned int m = 1; m < DARSHAN_MODULES; m++) {
+	for (unsigned int m = 1; m < DARSHAN_MODULES_MOST; m++) {
 		unsigned int version;
 		int rc;
 
 		if (!darshan_log_has(im->log, m, &version))
 			continue;
-		if (m == DARSHAN_DXT_POSIX || m == DARSHAN_DXT_MPIIO)
+		if (!darshan_log_reads(m, version))
+			rc = leave_out(im, m, err);
+		else if (m == DARSHAN_DXT_POSIX || m == DARSHAN_DXT_MPIIO)
 			rc = darshan_log_segments(im->log, m, begin_dxt,
 						  put_segment, im, err);
-		else if (m == DARSHAN_MDHIM || m == DARSHAN_APXC ||
-			 m == DARSHAN_APMPI)
-			rc = reel_writer_loss(im->rows.writer, 0,
-					      darshan_module_name(m), "modules",
-					      1, err);
 		else
 			rc = darshan_log_counters(im->log, m, put_counter, im,
 						  err);

@@ -27,7 +27,6 @@
 
 #define MAGIC 6567223
 #define OLD_MODULES 16
-#define MODULES 64
 #define NAMES_MOST (1u << 30)
 #define JOB_MOST 65536
 
@@ -38,8 +37,8 @@ struct span {
 struct darshan_log {
 	struct darshan_file file;
 	struct darshan_job job;
-	struct span names, module[MODULES];
-	uint32_t version[MODULES];
+	struct span names, module[DARSHAN_MODULES_MOST];
+	uint32_t version[DARSHAN_MODULES_MOST];
 	uint64_t partial;
 	size_t header_bytes;
 	struct reel_buf job_text, name_text;
@@ -135,7 +134,7 @@ static int read_header(struct darshan_log *log, struct reel_error *err)
 				 "3.00 to 3.41 can be read",
 				 log->file.path, log->job.version);
 	log->job.whole_seconds = version < 3.405;
-	modules = log->job.whole_seconds ? OLD_MODULES : MODULES;
+	modules = log->job.whole_seconds ? OLD_MODULES : DARSHAN_MODULES_MOST;
 	at = log->job.whole_seconds ? 24 : 32;
 	log->header_bytes = at + 16 * (1 + modules) + 4 * modules;
 	if (log->file.bytes < log->header_bytes)
@@ -151,7 +150,7 @@ static int read_header(struct darshan_log *log, struct reel_error *err)
 	for (unsigned int i = 0; i < modules; i++) {
 		unsigned int to = module_of(i, version);
 
-		if (to >= MODULES)
+		if (to >= DARSHAN_MODULES_MOST)
 			break;
 		if (read_span(log, at + 16 * (1 + i), &log->module[to], err))
 			return -1;
@@ -203,7 +202,8 @@ static int read_job(struct darshan_log *log, struct reel_error *err)
 	span.bytes = log->file.bytes - span.offset;
 	if (log->names.bytes && log->names.offset >= span.offset)
 		span.bytes = log->names.offset - span.offset;
-	for (unsigned int i = 0; i < MODULES && !log->names.bytes; i++)
+	for (unsigned int i = 0; i < DARSHAN_MODULES_MOST && !log->names.bytes;
+	     i++)
 		if (log->module[i].bytes &&
 		    log->module[i].offset >= span.offset &&
 		    log->module[i].offset - span.offset < span.bytes)

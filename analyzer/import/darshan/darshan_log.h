@@ -76,6 +76,8 @@ const char *darshan_log_path(const struct darshan_log *log, uint64_t record);
 /* Does the log have records of @module, of which @version? */
 bool darshan_log_has(const struct darshan_log *log, unsigned int module,
 		     unsigned int *version);
+/* Is the form of its records known? */
+bool darshan_log_reads(unsigned int module, unsigned int version);
 /* Did the job run out of memory for records of @module? */
 bool darshan_log_partial(const struct darshan_log *log, unsigned int module);
 

@@ -31,6 +31,7 @@ enum darshan_module {
 	DARSHAN_MODULES
 };
 
+#define DARSHAN_MODULES_MOST 64 /* that a log has room for */
 #define DARSHAN_COUNTERS_MOST 192
 #define DARSHAN_VERSIONS 4
 

@@ -186,11 +186,6 @@ static int read_layout(struct reader *r, unsigned int module,
 	size_t head = 16, bytes;
 	int n, rc;
 
-	if (!version || version > l->versions)
-		return reel_fail(r->err, REEL_E_VERSION,
-				 "'%s': version %u of module %s is not known",
-				 r->file->path, version,
-				 darshan_module_name(module));
 	lacks = l->lacks[version - 1] ? l->lacks[version - 1] : "";
 	n = add_fields(field, 0, l->prefix, l->integers, false, lacks);
 	if (n >= 0)
@@ -421,6 +416,28 @@ static int read_heatmap(struct reader *r, counter_fn *each, void *arg)
 	return rc;
 }
 
+bool darshan_log_reads(unsigned int module, unsigned int version)
+{
+	static const uint8_t newest[DARSHAN_MODULES] = {
+		[DARSHAN_LUSTRE] = 2,
+		[DARSHAN_DXT_POSIX] = 2,
+		[DARSHAN_DXT_MPIIO] = 3,
+		[DARSHAN_HEATMAP] = 1,
+	};
+	const struct darshan_layout *l = darshan_layout(module);
+
+	return version && module < DARSHAN_MODULES &&
+	       version <= (l ? l->versions : newest[module]);
+}
+
+static int unknown_version(const struct darshan_file *file, unsigned int module,
+			   unsigned int version, struct reel_error *err)
+{
+	return reel_fail(err, REEL_E_VERSION,
+			 "'%s': version %u of module %s is not known",
+			 file->path, version, darshan_module_name(module));
+}
+
 int darshan_log_counters(struct darshan_log *log, unsigned int module,
 			 counter_fn *each, void *arg, struct reel_error *err)
 {
@@ -430,21 +447,19 @@ int darshan_log_counters(struct darshan_log *log, unsigned int module,
 
 	if (!darshan_log_has(log, module, &version))
 		return 0;
+	if (!darshan_log_reads(module, version))
+		return unknown_version(darshan_log_file(log), module, version,
+				       err);
 	if (open_region(&r, log, module, err))
 		return -1;
 	if (darshan_layout(module))
 		rc = read_layout(&r, module, version, each, arg);
-	else if (module == DARSHAN_LUSTRE && version == 1)
-		rc = read_lustre_old(&r, each, arg);
-	else if (module == DARSHAN_LUSTRE && version == 2)
-		rc = read_lustre(&r, each, arg);
-	else if (module == DARSHAN_HEATMAP && version == 1)
+	else if (module == DARSHAN_HEATMAP)
 		rc = read_heatmap(&r, each, arg);
+	else if (version == 1)
+		rc = read_lustre_old(&r, each, arg);
 	else
-		rc = reel_fail(err, REEL_E_VERSION,
-			       "'%s': version %u of module %s is not known",
-			       r.file->path, version,
-			       darshan_module_name(module));
+		rc = read_lustre(&r, each, arg);
 	darshan_region_close(r.region);
 	return rc;
 }
@@ -495,11 +510,9 @@ int darshan_log_segments(struct darshan_log *log, unsigned int module,
 
 	if (!darshan_log_has(log, module, &version))
 		return 0;
-	if (!version || version > (module == DARSHAN_DXT_POSIX ? 2u : 3u))
-		return reel_fail(err, REEL_E_VERSION,
-				 "'%s': version %u of module %s is not known",
-				 darshan_log_file(log)->path, version,
-				 darshan_module_name(module));
+	if (!darshan_log_reads(module, version))
+		return unknown_version(darshan_log_file(log), module, version,
+				       err);
 	if (open_region(&r, log, module, err))
 		return -1;
 	while ((rc = take(&r, head, sizeof(head))) > 0) {
