@@ -13,7 +13,13 @@
 	"_LENGTH_D2 ACCESS" n "_LENGTH_D3 ACCESS" n "_LENGTH_D4 ACCESS" n      \
 	"_LENGTH_D5 ACCESS" n "_STRIDE_D1 ACCESS" n "_STRIDE_D2 ACCESS" n      \
 	"_STRIDE_D3 ACCESS" n "_STRIDE_D4 ACCESS" n "_STRIDE_D5 "
-/* Times of DFS and DAOS. */
+#define TRANSFERS                                                              \
+	"BYTES_READ BYTES_WRITTEN RW_SWITCHES MAX_READ_TIME_SIZE "             \
+	"MAX_WRITE_TIME_SIZE " BINS("SIZE_READ_") BINS("SIZE_WRITE_")          \
+		FOUR("ACCESS", "_ACCESS") FOUR("ACCESS", "_COUNT")
+#define UUIDS 32 /* bytes of the tail: pool and container */
+#define RANKS "FASTEST_RANK FASTEST_RANK_BYTES SLOWEST_RANK SLOWEST_RANK_BYTES"
+/* Times of DFS and DAOS, and of the others. */
 #define DAOS_TIMES                                                             \
 	"F_OPEN_START_TIMESTAMP F_READ_START_TIMESTAMP "                       \
 	"F_WRITE_START_TIMESTAMP F_CLOSE_START_TIMESTAMP "                     \
@@ -21,19 +27,7 @@
 	"F_CLOSE_END_TIMESTAMP F_READ_TIME F_WRITE_TIME F_META_TIME "          \
 	"F_MAX_READ_TIME F_MAX_WRITE_TIME F_FASTEST_RANK_TIME "                \
 	"F_SLOWEST_RANK_TIME"
-#define TRANSFERS                                                              \
-	"BYTES_READ BYTES_WRITTEN RW_SWITCHES MAX_READ_TIME_SIZE "             \
-	"MAX_WRITE_TIME_SIZE " BINS("SIZE_READ_") BINS("SIZE_WRITE_")          \
-		FOUR("ACCESS", "_ACCESS") FOUR("ACCESS", "_COUNT")
-#define UUIDS 32 /* bytes of the tail: pool and container */
-#define RANKS "FASTEST_RANK FASTEST_RANK_BYTES SLOWEST_RANK SLOWEST_RANK_BYTES"
-#define TIMES                                                                  \
-	"F_OPEN_START_TIMESTAMP F_READ_START_TIMESTAMP "                       \
-	"F_WRITE_START_TIMESTAMP F_CLOSE_START_TIMESTAMP "                     \
-	"F_OPEN_END_TIMESTAMP F_READ_END_TIMESTAMP F_WRITE_END_TIMESTAMP "     \
-	"F_CLOSE_END_TIMESTAMP F_READ_TIME F_WRITE_TIME F_META_TIME "          \
-	"F_MAX_READ_TIME F_MAX_WRITE_TIME F_FASTEST_RANK_TIME "                \
-	"F_SLOWEST_RANK_TIME F_VARIANCE_RANK_TIME F_VARIANCE_RANK_BYTES"
+#define TIMES DAOS_TIMES " F_VARIANCE_RANK_TIME F_VARIANCE_RANK_BYTES"
 
 static const struct darshan_layout layouts[DARSHAN_MODULES] = {
 	[DARSHAN_POSIX] =
