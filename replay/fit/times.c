@@ -59,29 +59,33 @@ static int start_of_threads(struct fit *f)
  * at the start of each other one they have begun more batches than were fetched. */
 static int find_ahead(struct fit *f)
 {
-	int64_t ahead;
+	int64_t *value, ahead;
+	uint32_t n;
+	int rc = fit_column(
+		f,
+		"WITH worker AS MATERIALIZED (SELECT o.worker, p.fork_ns "
+		"FROM v_worker_owner o JOIN process p ON p.process_id = "
+		"o.worker WHERE o.process_id IN (SELECT process_id FROM "
+		"rank_time WHERE rank = ?1) AND o.worker NOT IN (SELECT "
+		"worker FROM v_evaluation_worker)), "
+		"batch AS MATERIALIZED (SELECT start_ns FROM v_span WHERE "
+		"name = 'preprocess' AND process_id IN (SELECT worker FROM "
+		"worker)), "
+		"pass AS (SELECT min(start_ns) AS at_ns, sum(steps) AS "
+		"steps FROM v_step WHERE rank = ?1 GROUP BY epoch), "
+		"later AS (SELECT at_ns FROM pass WHERE at_ns > "
+		"(SELECT min(at_ns) FROM pass)) "
+		"SELECT coalesce(min((SELECT count(*) FROM batch WHERE "
+		"start_ns < at_ns) - (SELECT sum(steps) FROM pass p WHERE "
+		"p.at_ns < later.at_ns)), 0) AS ns FROM later WHERE NOT "
+		"EXISTS (SELECT 1 FROM worker WHERE fork_ns >= (SELECT "
+		"min(at_ns) FROM later))",
+		&value, &n);
 
-	if (fit_ask(f,
-		    "WITH worker AS MATERIALIZED (SELECT o.worker, p.fork_ns "
-		    "FROM v_worker_owner o JOIN process p ON p.process_id = "
-		    "o.worker WHERE o.worker NOT IN (SELECT worker FROM "
-		    "v_evaluation_worker)), "
-		    "batch AS MATERIALIZED (SELECT start_ns FROM v_span WHERE "
-		    "name = 'preprocess' AND process_id IN (SELECT worker FROM "
-		    "worker)), "
-		    "pass AS (SELECT min(start_ns) AS at_ns, sum(steps) AS "
-		    "steps FROM v_step GROUP BY rank, epoch), "
-		    "later AS (SELECT at_ns FROM pass WHERE at_ns > "
-		    "(SELECT min(at_ns) FROM pass)) "
-		    "SELECT coalesce(min((SELECT count(*) FROM batch WHERE "
-		    "start_ns < at_ns) - (SELECT sum(steps) FROM pass p WHERE "
-		    "p.at_ns < later.at_ns)), 0) FROM later WHERE NOT EXISTS "
-		    "(SELECT 1 FROM worker WHERE fork_ns >= (SELECT min(at_ns) "
-		    "FROM later))",
-		    0, &ahead))
-		return -1;
-	if (ahead <= 0)
-		return 0;
+	ahead = !rc && n ? value[0] : 0;
+	free(value);
+	if (rc || ahead <= 0)
+		return rc;
 	f->w->pipeline.start_once = true;
 	return fit_reason(f, "pipeline.start_once", 0.9,
 			  "the workers of the first epoch had begun %lld "
