@@ -103,8 +103,8 @@ for once in false true; do
 d = json.load(open("ahead.out"))
 print([e["samples"] for e in d["epochs"]], len({e["checksum"] for e in d["epochs"]}))') $(sql ahead.db "
 		WITH e AS (SELECT start_ns, row_number() OVER (ORDER BY start_ns) AS n FROM v_span WHERE name = 'epoch'),
-		w AS (SELECT process_id FROM process WHERE role = 'worker'
-			AND process_id NOT IN (SELECT worker FROM v_evaluation_worker))
+		w AS (SELECT process_id FROM v_span WHERE name = 'preprocess'
+			GROUP BY process_id ORDER BY count(*) DESC LIMIT 1)
 		SELECT group_concat((SELECT count(*) FROM v_span s JOIN w USING (process_id)
 			WHERE s.name = 'preprocess' AND s.start_ns < e.start_ns) - 2 * (n - 1)) FROM e WHERE n > 1")" \
 		"[8, 8, 8] 1 $([ $once = true ] && echo 2,2 || echo 0,0)"
