@@ -68,6 +68,12 @@ static const struct rule {
 	{COMPONENT, ANY, "dist-packages", REEL_CLASS_CODE},
 	{PREFIX, ANY, "/usr/lib/python", REEL_CLASS_CODE},
 	{BASE_PREFIX, ANY, "pyvenv.cfg", REEL_CLASS_CODE},
+	/* what frameworks compile while they run */
+	{HAS, ANY, "/torchinductor_", REEL_CLASS_CODE},
+	{COMPONENT, ANY, "torch_extensions", REEL_CLASS_CODE},
+	{HAS, ANY, "/.cache/torch/kernels", REEL_CLASS_CODE},
+	{COMPONENT, ANY, ".triton", REEL_CLASS_CODE},
+	{HAS, ANY, "/.nv/ComputeCache", REEL_CLASS_CODE},
 	/* A script that starts a job, as torchrun, is read by its interpreter. */
 	{COMMAND, UNWRITTEN, "bin", REEL_CLASS_CODE},
 
@@ -75,6 +81,7 @@ static const struct rule {
 	{PREFIX, ANY, "/usr/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/var/cache/", REEL_CLASS_SYSTEM},
 	{COMPONENT, ANY, "fontconfig", REEL_CLASS_SYSTEM},
+	{HAS, ANY, "/.cache/matplotlib", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/lib/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/lib64/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/bin/", REEL_CLASS_SYSTEM},
