@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Launchers: programs that find the job's program, start it, and have no other
- * purpose. A shim of pyenv forks fifty shells for it.
+ * purpose. A shim of pyenv forks fifty shells for it. Compilers that a job in Python
+ * starts, as torch.compile() does, are kept apart like them: they are no I/O of the
+ * job, and one precompiled header is written in millions of calls.
  *
  * An image is marked by the program or script that it runs, never by its I/O,
  * and only if the job's program follows: a user who records "pyenv install", or
@@ -76,6 +78,17 @@ static const struct launcher {
 static const char *const tools[] = {
 	"readlink", "greadlink", "realpath", "basename", "dirname", "uname",
 };
+
+/* Without the machine in front of their names and the version behind. */
+static const char *const compilers[] = {
+	"gcc",	   "g++",	"cc",	 "c++",	     "cpp",	    "cc1",
+	"cc1plus", "as",	"ld",	 "ld.bfd",   "ld.gold",	    "ld.lld",
+	"lld",	   "ar",	"lto1",	 "collect2", "lto-wrapper", "clang",
+	"clang++", "nvcc",	"cicc",	 "ptxas",    "cudafe++",    "fatbinary",
+	"nvlink",  "cuobjdump", "hipcc", "ninja",    "make",
+};
+#define COMPILERS "compilers"
+#define ANCESTORS_MOST 64
 
 /* The script of an image, or its program where there is no script. */
 struct runs {
@@ -226,6 +239,25 @@ static bool is_tool(const struct image *im)
 	return false;
 }
 
+static bool is_compiler(const struct image *im)
+{
+	const char *base = base_of(im->runs.path);
+	size_t len = strlen(base);
+
+	if (im->runs.runner != PROGRAM)
+		return false;
+	while (len && strchr("-.0123456789", base[len - 1]))
+		len--;
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(compilers[0]); i++) {
+		size_t n = strlen(compilers[i]);
+
+		if (len >= n && !memcmp(base + len - n, compilers[i], n) &&
+		    (len == n || base[len - n - 1] == '-'))
+			return true;
+	}
+	return false;
+}
+
 /* --- images and their parents --------------------------------------------- */
 
 static int by_owner(const struct reel_head *x, const struct reel_head *y,
@@ -368,6 +400,31 @@ static void mark_by_name(struct images *all)
 	}
 }
 
+/* Did a Python program of the job start @im, or what started it? */
+static bool is_of_python(const struct images *all, const struct image *im)
+{
+	for (int k = 0; k < ANCESTORS_MOST; k++) {
+		int i = im->from >= 0 ? im->from : im->before;
+
+		if (i < 0)
+			return false;
+		im = &all->image[i];
+		if (im->runs.runner == PYTHON && !im->kind)
+			return true;
+	}
+	return false;
+}
+
+static void mark_compilers(struct images *all)
+{
+	for (int i = 0; i < all->n; i++) {
+		struct image *im = &all->image[i];
+
+		if (!im->kind && is_compiler(im) && is_of_python(all, im))
+			mark_image(im, HELPS, COMPILERS);
+	}
+}
+
 /* conda run writes a script of this name, which activates and runs the job. */
 static bool is_conda_script(const struct image *im, const struct image *from)
 {
@@ -432,6 +489,7 @@ const char **reel_launchers(const struct reel_trace *tr, struct reel_error *err)
 		goto out;
 	}
 	mark_by_name(&all);
+	mark_compilers(&all);
 	for (int i = 0; i < ROUNDS && spread_marks(&all); i++)
 		;
 	for (int i = 0; i < all.n; i++)

@@ -91,7 +91,7 @@ check 'the hooks are installed: steps' \
 check 'the store has the calls of the launcher' \
 	'[ "$(sql pyenv.reel "SELECT count(DISTINCT path) FROM v_event
 	WHERE path GLOB '"'*/root/hooks/*'"'")" -ge 40 ]'
-words() { sed -n "s/^$1launcher: \(.* files\):.*/\1/p" "$2"; }
+words() { sed -n "s/^$1launcher: \(.* files\{0,1\}\):.*/\1/p" "$2"; }
 check 'record prints one line on it' '[ "$(grep -c launcher pyenv.err)" = 1 ] &&
 	words "ioreel: " pyenv.err | grep -x "[0-9]* processes of pyenv, [0-9]* files"'
 # Without events: the search for Python modules belongs to the launcher.
@@ -285,6 +285,24 @@ $R -q -o nice.reel -- nice -n 1 bash prepare.sh
 is 'a job under nice has the name of its script' \
 	"$(sql nice.reel 'SELECT name FROM run')" prepare.sh
 is 'and its processes' "$(jobs nice.reel)" "$(jobs script.reel)"
+
+# --- compilers that a job starts ------------------------------------------------
+cp "$(command -v cat)" x86_64-linux-gnu-g++-12 && echo source >in.cpp && echo sample >in.bin
+cat >compiles.py <<'P'
+import subprocess
+subprocess.run(["sh", "-c", "./x86_64-linux-gnu-g++-12 in.cpp | cat"])
+open("in.bin").read()
+P
+$R -o compiles.reel -- "$PY" compiles.py >out 2>compiles.err
+is 'a compiler of a Python job' "$(cat out; sql compiles.reel 'SELECT group_concat(DISTINCT launcher),
+	(SELECT count(*) FROM v_file WHERE path GLOB "*/in.cpp" AND reads > 0),
+	(SELECT count(*) FROM v_file WHERE path GLOB "*/in.bin" AND reads > 0) FROM process' | tr '\t' ' ')" "source
+compilers 0 1"
+check 'is named by record and report' 'words "ioreel: " compiles.err | grep -x "1 process of compilers, 1 file" &&
+	"$IOREEL" report compiles.reel | grep -q "^launcher: 1 process of compilers, 1 file: not shown"'
+$R -o cc.reel -- sh -c './x86_64-linux-gnu-g++-12 in.cpp | cat' >out 2>err
+is 'one that is recorded alone is the job' "$(sql cc.reel 'SELECT count(launcher),
+	(SELECT count(*) FROM v_file WHERE path GLOB "*/in.cpp" AND reads > 0) FROM process' | tr '\t' ' ')" '0 1'
 
 # --- an installed pyenv ----------------------------------------------------------
 shim=$real/shims/python3
