@@ -1,4 +1,18 @@
 -- SPDX-License-Identifier: MIT
+-- v_worker_ancestor: loader workers and their ancestors, up to the first that steps:
+-- that is the process of their loader.
+-- unit: none    empty: no row
+-- source: ioreel-report(1), "loader workers"
+CREATE VIEW v_worker_ancestor (worker, process_id) AS
+WITH RECURSIVE
+ancestor (worker, process_id) AS (
+	SELECT process_id, parent_id FROM process WHERE role = 'worker'
+	UNION
+	SELECT a.worker, p.parent_id
+	FROM ancestor a JOIN process p ON p.process_id = a.process_id
+	WHERE a.process_id NOT IN (SELECT process_id FROM rank_time))
+SELECT worker, process_id FROM ancestor;
+
 -- v_worker_batch: the batches that loader workers made, with their number in
 -- the pass. A pass is the last epoch or eval span of the rank that began before
 -- the batch. Its loader hands batch k to worker k modulo their number, in the
@@ -10,22 +24,16 @@
 -- source: PyTorch, torch/utils/data/dataloader.py; ioreel-store(5), "Loader"
 CREATE VIEW v_worker_batch (process_id, pass, worker, number, start_ns, end_ns,
 	early) AS
-WITH RECURSIVE
-ancestor (worker, process_id) AS (
-	SELECT process_id, parent_id FROM process WHERE role = 'worker'
-	UNION
-	SELECT a.worker, p.parent_id
-	FROM ancestor a JOIN process p ON p.process_id = a.process_id
-	WHERE a.process_id NOT IN (SELECT process_id FROM rank_time)),
+WITH
 pass AS MATERIALIZED (
 	SELECT span_id, process_id, start_ns FROM v_span
-	WHERE name IN ('epoch', 'eval') AND EXISTS (SELECT 1 FROM ancestor)
+	WHERE name IN ('epoch', 'eval') AND EXISTS (SELECT 1 FROM v_worker_ancestor)
 		AND NOT EXISTS (SELECT 1 FROM step WHERE steps > 1)),
 moment (process_id, at_ns, pass, worker, dur_ns) AS (
 	SELECT process_id, start_ns, span_id, NULL, 0 FROM pass
 	UNION ALL
 	SELECT a.process_id, s.start_ns, NULL, a.worker, s.dur_ns
-	FROM v_span s JOIN ancestor a ON a.worker = s.process_id
+	FROM v_span s JOIN v_worker_ancestor a ON a.worker = s.process_id
 	WHERE s.name = 'preprocess' AND s.closed AND a.process_id IN
 		(SELECT process_id FROM pass)),
 grouped AS (

@@ -82,21 +82,6 @@ SELECT rank, epoch, coalesce(number, ordinal), steps, start_ns, dur_ns, fetch_ns
 FROM v_step
 ORDER BY rank, ordinal;
 
--- v_worker_owner: loader workers, and the processes of their loaders: of their
--- ancestors the first that steps.
--- unit: none    empty: no row
--- source: ioreel-report(1), "loader workers"
-CREATE VIEW v_worker_owner (worker, process_id) AS
-WITH RECURSIVE
-ancestor (worker, process_id) AS (
-	SELECT process_id, parent_id FROM process WHERE role = 'worker'
-	UNION
-	SELECT a.worker, p.parent_id
-	FROM ancestor a JOIN process p ON p.process_id = a.process_id
-	WHERE a.process_id NOT IN (SELECT process_id FROM rank_time))
-SELECT worker, process_id FROM ancestor
-WHERE process_id IN (SELECT process_id FROM rank_time);
-
 -- v_evaluation_worker: loader workers of an evaluation in jobs that train, and the
 -- processes of their loaders: they make their first batch in one, or most of them.
 -- Events at the same time: an evaluation begins or ends before a batch begins.
@@ -107,12 +92,12 @@ WITH
 eval AS MATERIALIZED (
 	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
 	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM step)
-		AND EXISTS (SELECT 1 FROM v_worker_owner)),
+		AND EXISTS (SELECT 1 FROM v_worker_ancestor)),
 begin_or_end(process_id, worker, at_ns, delta) AS (
 	SELECT process_id, NULL, start_ns, 1 FROM eval
 	UNION ALL SELECT process_id, NULL, end_ns, -1 FROM eval
 	UNION ALL SELECT o.process_id, o.worker, s.start_ns, 0
-	FROM v_span s JOIN v_worker_owner o ON o.worker = s.process_id
+	FROM v_span s JOIN v_worker_ancestor o ON o.worker = s.process_id
 	WHERE s.name = 'preprocess' AND EXISTS (SELECT 1 FROM eval)),
 batch AS (
 	SELECT process_id, worker, at_ns, sum(delta) OVER (
@@ -144,14 +129,14 @@ CREATE VIEW v_loader_workers (process_id, max_workers, min_workers,
 WITH
 eval AS MATERIALIZED (
 	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
-	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM v_worker_owner)),
+	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM v_worker_ancestor)),
 worker AS MATERIALIZED (
 	SELECT o.process_id, p.start_ns, p.end_ns,
 		(SELECT sum(r.dur_ns) FROM rollup r JOIN call c USING (call_id)
 			WHERE r.process_id = o.worker AND r.message = 0
 				AND NOT c.higher_layer) AS call_ns
-	FROM v_worker_owner o JOIN process p ON p.process_id = o.worker
-	WHERE o.worker NOT IN (SELECT worker FROM v_evaluation_worker)),
+	FROM v_worker_ancestor o JOIN process p ON p.process_id = o.worker
+	WHERE o.process_id IN (SELECT process_id FROM rank_time) AND o.worker NOT IN (SELECT worker FROM v_evaluation_worker)),
 begun AS (
 	SELECT process_id, epoch_span, start_ns,
 		start_ns + coalesce(fetch_ns, 0) AS batch_ns,

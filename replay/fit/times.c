@@ -64,7 +64,7 @@ static int find_ahead(struct fit *f)
 	int rc = fit_column(
 		f,
 		"WITH worker AS MATERIALIZED (SELECT o.worker, p.fork_ns "
-		"FROM v_worker_owner o JOIN process p ON p.process_id = "
+		"FROM v_worker_ancestor o JOIN process p ON p.process_id = "
 		"o.worker WHERE o.process_id IN (SELECT process_id FROM "
 		"rank_time WHERE rank = ?1) AND o.worker NOT IN (SELECT "
 		"worker FROM v_evaluation_worker)), "
