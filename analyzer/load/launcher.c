@@ -81,11 +81,11 @@ static const char *const tools[] = {
 
 /* Without the machine in front of their names and the version behind. */
 static const char *const compilers[] = {
-	"gcc",	   "g++",	"cc",	 "c++",	     "cpp",	    "cc1",
-	"cc1plus", "as",	"ld",	 "ld.bfd",   "ld.gold",	    "ld.lld",
-	"lld",	   "ar",	"lto1",	 "collect2", "lto-wrapper", "clang",
-	"clang++", "nvcc",	"cicc",	 "ptxas",    "cudafe++",    "fatbinary",
-	"nvlink",  "cuobjdump", "hipcc", "ninja",    "make",
+	"gcc",	     "g++",   "cc",	  "c++",	 "cpp",	      "cc1plus",
+	"as",	     "ld",    "ld.bfd",	  "ld.gold",	 "ld.lld",    "lld",
+	"ar",	     "lto",   "collect2", "lto-wrapper", "clang",     "clang++",
+	"nvcc",	     "cicc",  "ptxas",	  "cudafe++",	 "fatbinary", "nvlink",
+	"cuobjdump", "hipcc", "ninja",	  "make",
 };
 #define COMPILERS "compilers"
 #define ANCESTORS_MOST 64
@@ -239,9 +239,11 @@ static bool is_tool(const struct image *im)
 	return false;
 }
 
+/* x86_64-linux-gnu-g++-12 is g++; a program named tar-make is none. */
 static bool is_compiler(const struct image *im)
 {
 	const char *base = base_of(im->runs.path);
+	const char *machine = strstr(base, "-linux-");
 	size_t len = strlen(base);
 
 	if (im->runs.runner != PROGRAM)
@@ -252,7 +254,7 @@ static bool is_compiler(const struct image *im)
 		size_t n = strlen(compilers[i]);
 
 		if (len >= n && !memcmp(base + len - n, compilers[i], n) &&
-		    (len == n || base[len - n - 1] == '-'))
+		    (len == n || (machine && base[len - n - 1] == '-')))
 			return true;
 	}
 	return false;

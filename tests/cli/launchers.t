@@ -287,16 +287,18 @@ is 'a job under nice has the name of its script' \
 is 'and its processes' "$(jobs nice.reel)" "$(jobs script.reel)"
 
 # --- compilers that a job starts ------------------------------------------------
-cp "$(command -v cat)" x86_64-linux-gnu-g++-12 && echo source >in.cpp && echo sample >in.bin
+cp "$(command -v cat)" x86_64-linux-gnu-g++-12 && cp x86_64-linux-gnu-g++-12 data-make &&
+	echo source >in.cpp && echo sample >in.bin
 cat >compiles.py <<'P'
 import subprocess
 subprocess.run(["sh", "-c", "./x86_64-linux-gnu-g++-12 in.cpp | cat"])
-open("in.bin").read()
+subprocess.run(["./data-make", "in.bin"])
 P
 $R -o compiles.reel -- "$PY" compiles.py >out 2>compiles.err
 is 'a compiler of a Python job' "$(cat out; sql compiles.reel 'SELECT group_concat(DISTINCT launcher),
 	(SELECT count(*) FROM v_file WHERE path GLOB "*/in.cpp" AND reads > 0),
 	(SELECT count(*) FROM v_file WHERE path GLOB "*/in.bin" AND reads > 0) FROM process' | tr '\t' ' ')" "source
+sample
 compilers 0 1"
 check 'is named by record and report' 'words "ioreel: " compiles.err | grep -x "1 process of compilers, 1 file" &&
 	"$IOREEL" report compiles.reel | grep -q "^launcher: 1 process of compilers, 1 file: not shown"'
