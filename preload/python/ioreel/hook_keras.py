@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The anchors of Keras 3, with any backend, and of Keras 2 from 2.6 on, also
-as tf_keras.
+"""The anchors of Keras 3, with any backend, and of Keras 2, also as tf_keras.
 
 epoch, step          CallbackList, which every training loop of Keras calls
 fetch                on JAX: the iterator from which the loops get batches; on
