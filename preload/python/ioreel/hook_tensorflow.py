@@ -32,8 +32,17 @@ def _kind(dataset):
     return shim.EPOCH
 
 
-def _hook_iterator(iterator_ops):
+def _executing_eagerly():
     from tensorflow.python.eager.context import executing_eagerly
+    return executing_eagerly()
+
+
+def _fetch_begins(iterator):
+    # a loop that is traced into a graph fetches no batch
+    return epochs.fetch_begins(iterator) if _executing_eagerly() else None
+
+
+def _hook_iterator(iterator_ops):
     owned = iterator_ops.OwnedIterator
 
     def started(iterator, dataset=None, *args, **kwargs):
@@ -41,36 +50,28 @@ def _hook_iterator(iterator_ops):
             return epochs.construction_begins(iterator, dataset, _kind(dataset))
         return None
 
-    def fetch_begins(iterator):
-        # a loop that is traced into a graph fetches no batch
-        return epochs.fetch_begins(iterator) if executing_eagerly() else None
-
     wrap.patch(owned, "__init__", started, epochs.request_ends)
-    wrap.patch(owned, "__next__", fetch_begins, epochs.fetch_ends)
+    wrap.patch(owned, "__next__", _fetch_begins, epochs.fetch_ends)
     profile.arm(_profiler)
     atexit.register(profile.stop)
 
 
 def _hook_distributed(input_lib):
-    from tensorflow.python.eager.context import executing_eagerly
     base = input_lib.DistributedIterator
     owners = (input_lib.DistributedDataset,
               input_lib.DistributedDatasetsFromFunction)
     base.__init__, base.__next__  # wrap all, or none
 
     def asked(dataset):
-        return epochs.joined_begins(dataset) if executing_eagerly() else None
+        return epochs.joined_begins(dataset) if _executing_eagerly() else None
 
     def made(iterator, *args, **kwargs):
         epochs.joined_made(iterator, shim.EPOCH)
 
-    def fetch_begins(iterator):
-        return epochs.fetch_begins(iterator) if executing_eagerly() else None
-
     for owner in owners:
         wrap.patch(owner, "__iter__", asked, epochs.joined_ends)
     wrap.patch(base, "__init__", made)
-    wrap.patch(base, "__next__", fetch_begins, epochs.fetch_ends)
+    wrap.patch(base, "__next__", _fetch_begins, epochs.fetch_ends)
 
 
 def _hook_checkpoint(checkpoint):

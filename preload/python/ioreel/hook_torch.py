@@ -27,8 +27,9 @@ class Endless(object):
     and timm do, which repeat their sampler: the loader says how long a pass
     is. No iterator begins or ends with a pass."""
 
-    def __init__(self, loader):
+    def __init__(self, loader, iterator, gone):
         self.loader = weakref.ref(loader)
+        self.iterator = weakref.ref(iterator, gone)
         self.batches = self.left = 0  # of the pass
 
     def begins(self):
@@ -41,7 +42,8 @@ class Endless(object):
 
 
 def _is_endless(loader, base):
-    if type(loader).__iter__ is base or loader._dataset_kind != 0:
+    map_style = 0  # its length is that of the sampler
+    if type(loader).__iter__ is base or loader._dataset_kind != map_style:
         return False
     try:
         len(loader._index_sampler)
@@ -55,7 +57,6 @@ def _hook_loader(torch):
     loaders = torch.utils.data.DataLoader
     workers = torch.utils.data.dataloader._MultiProcessingDataLoaderIter
     endless = {}  # by id of the iterator
-    refs = {}
     base.__init__, base._reset, base.__next__  # wrap all, or none
     loaders.__iter__, loaders._get_iterator, workers.__init__
 
@@ -68,12 +69,8 @@ def _hook_loader(torch):
             begin(iterator, loader)
             return
         key = id(iterator)
-        endless[key] = Endless(loader)
-        refs[key] = weakref.ref(iterator, lambda ref: forget(key))
-
-    def forget(key):
-        endless.pop(key, None)
-        refs.pop(key, None)
+        endless[key] = Endless(loader, iterator,
+                               lambda ref: endless.pop(key, None))
 
     def fetch_begins(iterator):
         repeated = endless and endless.get(id(iterator))
