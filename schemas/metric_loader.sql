@@ -14,7 +14,7 @@ ancestor (worker, process_id) AS (
 SELECT worker, process_id FROM ancestor;
 
 -- v_worker_batch: the batches that loader workers made, with their number in
--- the pass. A pass is the last epoch or eval span of the rank that began before
+-- the pass, but none of evaluation_worker. A pass is the last epoch or eval span of the rank that began before
 -- the batch. Its loader hands batch k to worker k modulo their number, in the
 -- order of their starts, as PyTorch does: the number follows from that. The pool of
 -- a PyDataset of Keras begins batches in the order of their numbers. early:
@@ -34,8 +34,9 @@ moment (process_id, at_ns, pass, worker, dur_ns) AS (
 	UNION ALL
 	SELECT a.process_id, s.start_ns, NULL, a.worker, s.dur_ns
 	FROM v_span s JOIN v_worker_ancestor a ON a.worker = s.process_id
-	WHERE s.name = 'preprocess' AND s.closed AND a.process_id IN
-		(SELECT process_id FROM pass)),
+	WHERE s.name = 'preprocess' AND s.closed
+		AND a.process_id IN (SELECT process_id FROM pass)
+		AND a.worker NOT IN (SELECT worker FROM evaluation_worker)),
 grouped AS (
 	SELECT *, count(pass) OVER (PARTITION BY process_id
 		ORDER BY at_ns, worker IS NOT NULL) AS passes

@@ -46,7 +46,8 @@ CREATE TABLE step (
 -- medians of fetch, computation, own I/O and the rest are over known steps. The
 -- loop is the time from the first fetch, or the first step if that is earlier,
 -- to the end of the last step. A worker is alive from its first batch to its
--- end (or the end of the last step), and busy while it makes a batch.
+-- end (or the end of the last step), and busy while it makes a batch; those of
+-- table evaluation_worker do not count.
 -- unit: ns    empty: no row without anchors; NULL without known (steady) steps
 -- source: ioreel-store(5), "Overlap"
 CREATE TABLE rank_time (
@@ -85,6 +86,16 @@ CREATE TABLE rank_time (
 	unknown_wait_ns INTEGER NOT NULL, -- of steps_ns: in steps of unknown fetch
 	unknown_io_ns INTEGER NOT NULL,   -- of io_ns: in steps of unknown computation
 	loop_own_io_ns INTEGER         -- own I/O in the loop, between steps too
+) STRICT;
+
+-- evaluation_worker: loader workers of the evaluations of a rank that trains: they
+-- make their first batch in one, or most of them. An evaluation begins or ends
+-- before a batch that begins at the same time. process_id: of the rank.
+-- unit: none    empty: no row
+-- source: ioreel-report(1), "loader workers"
+CREATE TABLE evaluation_worker (
+	worker INTEGER PRIMARY KEY,
+	process_id INTEGER NOT NULL
 ) STRICT;
 
 -- storage_wait: one row, the whole job. storage_ns: union of the calls that

@@ -82,39 +82,11 @@ SELECT rank, epoch, coalesce(number, ordinal), steps, start_ns, dur_ns, fetch_ns
 FROM v_step
 ORDER BY rank, ordinal;
 
--- v_evaluation_worker: loader workers of an evaluation in jobs that train, and the
--- processes of their loaders: they make their first batch in one, or most of them.
--- Events at the same time: an evaluation begins or ends before a batch begins.
--- unit: none    empty: no row
--- source: ioreel-report(1), "loader workers"
-CREATE VIEW v_evaluation_worker (worker, process_id) AS
-WITH
-eval AS MATERIALIZED (
-	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
-	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM step)
-		AND EXISTS (SELECT 1 FROM v_worker_ancestor)),
-begin_or_end(process_id, worker, at_ns, delta) AS (
-	SELECT process_id, NULL, start_ns, 1 FROM eval
-	UNION ALL SELECT process_id, NULL, end_ns, -1 FROM eval
-	UNION ALL SELECT o.process_id, o.worker, s.start_ns, 0
-	FROM v_span s JOIN v_worker_ancestor o ON o.worker = s.process_id
-	WHERE s.name = 'preprocess' AND EXISTS (SELECT 1 FROM eval)),
-batch AS (
-	SELECT process_id, worker, at_ns, sum(delta) OVER (
-		PARTITION BY process_id ORDER BY at_ns, delta = 0
-		ROWS UNBOUNDED PRECEDING) > 0 AS in_eval
-	FROM begin_or_end)
-SELECT worker, process_id FROM batch WHERE worker IS NOT NULL
-GROUP BY process_id, worker
-HAVING 2 * total(in_eval) > count(*)
-	OR min(at_ns) = min(at_ns) FILTER (WHERE in_eval);
-
 -- v_loader_workers: the loader workers of each rank. v_overlap has their mean
 -- over time, counting workers that made a batch. Here a worker counts when it
 -- is alive as a pass over the data has the batch of its middle step, or, if none
 -- is, that of its first step, or begins its last step: a worker of a pass that
--- ends late does not count for the next pass, nor does a worker of an evaluation,
--- which makes its first batch in one, or most of them, in a job that trains.
+-- ends late does not count for the next pass, nor does one of evaluation_worker.
 --   max_workers, min_workers   over the passes that had any; NULL: none had
 --   worker_restarts            passes, other than the first, with workers that
 --               were forked since the last step before, and for no evaluation
@@ -136,7 +108,8 @@ worker AS MATERIALIZED (
 			WHERE r.process_id = o.worker AND r.message = 0
 				AND NOT c.higher_layer) AS call_ns
 	FROM v_worker_ancestor o JOIN process p ON p.process_id = o.worker
-	WHERE o.process_id IN (SELECT process_id FROM rank_time) AND o.worker NOT IN (SELECT worker FROM v_evaluation_worker)),
+	WHERE o.process_id IN (SELECT process_id FROM rank_time)
+		AND o.worker NOT IN (SELECT worker FROM evaluation_worker)),
 begun AS (
 	SELECT process_id, epoch_span, start_ns,
 		start_ns + coalesce(fetch_ns, 0) AS batch_ns,

@@ -541,15 +541,35 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 	return 0;
 }
 
+static int write_workers(struct reel_insert *out, const struct overlap_rank *r,
+			 const struct overlap_job *job, struct reel_error *err)
+{
+	const struct overlap_process *process = job->process;
+
+	for (uint32_t i = process[r->process].first; i; i = process[i].next) {
+		if (!process[i].evaluates)
+			continue;
+		reel_insert_int(out, process[i].process);
+		reel_insert_int(out, r->process);
+		if (reel_insert_done(out, err))
+			return -1;
+	}
+	return 0;
+}
+
+struct rank_rows {
+	struct reel_insert rank, step, worker;
+};
+
 /* Write the rows of a rank, and add its reads from storage. */
 static int measure_rank(struct overlap_job *job, struct overlap_rank *r,
-			int32_t ordinal, struct reel_insert *rank_row,
-			struct reel_insert *step_row,
+			int32_t ordinal, struct rank_rows *rows,
 			struct overlap_storage *storage, struct reel_error *err)
 {
 	return overlap_rank_measure(r, job, err) ||
-			       write_rank(rank_row, r, ordinal, err) ||
-			       write_steps(step_row, r, ordinal, err) ||
+			       write_rank(&rows->rank, r, ordinal, err) ||
+			       write_steps(&rows->step, r, ordinal, err) ||
+			       write_workers(&rows->worker, r, job, err) ||
 			       overlap_storage_rank(storage, job, r, err)
 		       ? -1
 		       : 0;
@@ -557,8 +577,7 @@ static int measure_rank(struct overlap_job *job, struct overlap_rank *r,
 
 static int measure_ranks(struct overlap_job *job,
 			 struct overlap_storage *storage,
-			 struct reel_insert *rank_row,
-			 struct reel_insert *step_row, struct reel_error *err)
+			 struct rank_rows *rows, struct reel_error *err)
 {
 	int32_t ordinal = 0;
 	uint32_t i;
@@ -571,8 +590,8 @@ static int measure_ranks(struct overlap_job *job,
 		if (p->known && !p->root)
 			rc = overlap_storage_process(storage, job, p, err);
 		else if (p->known && p->root == i)
-			rc = measure_rank(job, &r, ordinal++, rank_row,
-					  step_row, storage, err);
+			rc = measure_rank(job, &r, ordinal++, rows, storage,
+					  err);
 		overlap_rank_fini(&r);
 		if (rc)
 			return -1;
@@ -681,7 +700,7 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 		       struct overlap_storage *storage, struct reel_store *st,
 		       struct reel_error *err)
 {
-	struct reel_insert rank_row = {0}, step_row = {0};
+	struct rank_rows rows = {{0}, {0}, {0}};
 	int rc = -1;
 
 	if (o->spans && (mark_ranks(o, true) || mark_ranks(o, false))) {
@@ -691,17 +710,21 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 		      by_process_kind_start);
 	}
 	if (!reel_insert_open(
-		    &rank_row, st,
+		    &rows.rank, st,
 		    "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
 		    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		    err) &&
-	    !reel_insert_open(&step_row, st,
+	    !reel_insert_open(&rows.step, st,
 			      "INSERT INTO step VALUES "
 			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      err) &&
+	    !reel_insert_open(&rows.worker, st,
+			      "INSERT INTO evaluation_worker VALUES (?,?)",
 			      err))
-		rc = measure_ranks(job, storage, &rank_row, &step_row, err);
-	rc = reel_insert_close(&step_row, rc);
-	return reel_insert_close(&rank_row, rc);
+		rc = measure_ranks(job, storage, &rows, err);
+	rc = reel_insert_close(&rows.worker, rc);
+	rc = reel_insert_close(&rows.step, rc);
+	return reel_insert_close(&rows.rank, rc);
 }
 
 static int write_storage(struct overlap *o, struct overlap_storage *s,

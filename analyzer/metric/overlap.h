@@ -50,7 +50,8 @@ struct overlap_process {
 	uint32_t first, next; /* the rank's list of processes, by id; 0: end */
 	int32_t rank;	      /* MPI rank, -1: unknown */
 	bool known, worker;
-	bool visited; /* its root was searched */
+	bool evaluates; /* a worker of evaluations, in a rank that trains */
+	bool visited;	/* its root was searched */
 	int64_t end_ns;
 	struct overlap_stream *stream;
 };
@@ -93,7 +94,7 @@ struct overlap_rank {
 	int64_t loop_start_ns, loop_ns, loop_wait_ns;
 	int64_t between_io_ns; /* own I/O in the loop, between steps */
 	uint32_t fetch_known, compute_known; /* numbers of steps */
-	/* Loader workers. */
+	/* Loader workers, without those that evaluate. */
 	struct reel_union worker_time;
 	uint64_t batches;
 	int64_t worker_busy_ns, worker_alive_ns;
@@ -129,6 +130,14 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
  * decrease. */
 void overlap_share_out(struct overlap_rank *r, uint32_t *at, int64_t from_ns,
 		       int64_t to_ns, size_t member);
+
+/*
+ * Measure the loader workers of the rank @r, whose steps are set: fills its
+ * members of loader workers but worker_io_ns, and marks those processes of @job
+ * that evaluate.
+ */
+int overlap_worker_measure(struct overlap_rank *r, struct overlap_job *job,
+			   struct reel_error *err);
 
 /* Reads that fetched from storage, and their exposed parts. */
 struct overlap_storage {

@@ -345,7 +345,7 @@ static int open_calls(struct sweep *w, const struct overlap_job *job,
 		struct member *m = &w->member[w->members];
 
 		m->busy.limit = REEL_UNION_ALL;
-		if (process[i].worker &&
+		if (process[i].worker && !process[i].evaluates &&
 		    overlap_add_spans(&m->busy, job, i, REEL_SPAN_PREPROCESS,
 				      err))
 			return -1;
@@ -384,48 +384,10 @@ static int sweep_io(struct sweep *w, const struct overlap_job *job,
 	return rc;
 }
 
-/* A worker is busy while it makes a batch, alive from its first batch on. */
-static int measure_worker(struct overlap_rank *r,
-			  const struct overlap_process *p,
-			  const struct overlap_job *job, struct reel_error *err)
-{
-	struct reel_union busy = {.limit = REEL_UNION_ALL};
-	struct reel_interval alive = {0, 0, 0, 0};
-	uint32_t n, at;
-	int rc;
-
-	at = overlap_find_spans(job, p->process, REEL_SPAN_PREPROCESS, &n);
-	if (!n)
-		return 0;
-	rc = overlap_add_spans(&busy, job, p->process, REEL_SPAN_PREPROCESS,
-			       err);
-	if (!rc && busy.n) {
-		int64_t last_ns =
-			r->step_time.n
-				? r->step_time.iv[r->step_time.n - 1].end_ns
-				: INT64_MAX;
-
-		alive.start_ns = busy.iv[0].start_ns;
-		alive.end_ns = p->end_ns < last_ns ? p->end_ns : last_ns;
-		if (alive.end_ns < busy.iv[busy.n - 1].end_ns)
-			alive.end_ns = busy.iv[busy.n - 1].end_ns;
-		for (uint32_t i = 0; i < n; i++)
-			r->batches += job->span[at + i].count;
-		r->worker_processes++;
-		r->worker_busy_ns += reel_union_ns(&busy);
-		r->worker_alive_ns += alive.end_ns - alive.start_ns;
-		rc = reel_union_add(&r->worker_time, &alive, err);
-	}
-	reel_union_fini(&busy);
-	return rc;
-}
-
 int overlap_rank_measure(struct overlap_rank *r, struct overlap_job *job,
 			 struct reel_error *err)
 {
-	const struct overlap_process *process = job->process;
 	struct sweep w = {.rank = r};
-	uint32_t i;
 
 	r->step_time.limit = r->fetch.limit = r->phase.limit =
 		r->worker_time.limit = REEL_UNION_ALL;
@@ -443,10 +405,8 @@ int overlap_rank_measure(struct overlap_rank *r, struct overlap_job *job,
 	measure_loop(r);
 	if (overlap_compute_measure(r, job, err))
 		return -1;
-	for (i = process[r->process].first; i; i = process[i].next)
-		if (process[i].worker &&
-		    measure_worker(r, &process[i], job, err))
-			return -1;
+	if (overlap_worker_measure(r, job, err))
+		return -1;
 	return sweep_io(&w, job, err);
 }
 

@@ -52,7 +52,7 @@ static int find_workers(struct fit *f, struct workers *w)
 					  &w->start_ns, &starts) ||
 			       fit_column(f,
 					  "SELECT worker AS ns FROM "
-					  "v_evaluation_worker ORDER BY worker",
+					  "evaluation_worker ORDER BY worker",
 					  &w->evaluates, &w->evaluating)
 		       ? -1
 		       : 0;

@@ -51,7 +51,7 @@ static int of_workers(struct fit *f)
 		"s.thread_id, s.start_ns, s.dur_ns FROM v_span s JOIN process "
 		"p USING (process_id) WHERE s.name = 'preprocess' AND "
 		"s.closed AND s.process_id NOT IN (SELECT worker FROM "
-		"v_evaluation_worker)), "
+		"evaluation_worker)), "
 		"batch AS MATERIALIZED (SELECT * FROM made m WHERE NOT EXISTS "
 		"(SELECT 1 FROM eval e WHERE e.rank = m.rank AND "
 		"m.start_ns >= e.start_ns AND m.start_ns < e.end_ns)) "

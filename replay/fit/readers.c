@@ -224,13 +224,13 @@ static int prefetch_of_workers(struct fit *f)
 	if (!f->marks_batches)
 		return fit_reason(f, "pipeline.prefetch", 0,
 				  "no worker marks its batches");
-	if (fit_ask(f, "SELECT count(*) FROM v_evaluation_worker", 0,
+	if (fit_ask(f, "SELECT count(*) FROM evaluation_worker", 0,
 		    &evaluating))
 		return -1;
 	if (!reel_view_open(&v, f->st,
 			    "SELECT start_ns AS ns, 1 AS change FROM v_span "
 			    "WHERE name = 'preprocess' AND process_id NOT IN "
-			    "(SELECT worker FROM v_evaluation_worker) "
+			    "(SELECT worker FROM evaluation_worker) "
 			    "UNION ALL SELECT "
 			    "start_ns, -1 FROM v_span WHERE name = 'fetch' "
 			    "ORDER BY 1",

@@ -67,7 +67,7 @@ static int find_ahead(struct fit *f)
 		"FROM v_worker_ancestor o JOIN process p ON p.process_id = "
 		"o.worker WHERE o.process_id IN (SELECT process_id FROM "
 		"rank_time WHERE rank = ?1) AND o.worker NOT IN (SELECT "
-		"worker FROM v_evaluation_worker)), "
+		"worker FROM evaluation_worker)), "
 		"batch AS MATERIALIZED (SELECT start_ns FROM v_span WHERE "
 		"name = 'preprocess' AND process_id IN (SELECT worker FROM "
 		"worker)), "
@@ -125,7 +125,7 @@ static int takes_of_workers(struct fit *f, int64_t **value, uint32_t *n)
 		    "WHERE name = 'preprocess' AND closed AND process_id IN "
 		    "(SELECT process_id FROM process WHERE parent_id = "
 		    "(SELECT process_id FROM p)) AND process_id NOT IN (SELECT "
-		    "worker FROM v_evaluation_worker) UNION ALL SELECT "
+		    "worker FROM evaluation_worker) UNION ALL SELECT "
 		    "start_ns, "
 		    "fetch_ns FROM v_step WHERE rank = ?1 AND fetch_ns >= 0 "
 		    "ORDER BY 1",

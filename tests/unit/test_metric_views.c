@@ -173,10 +173,45 @@ static void loader(void)
 	job_end(&j);
 }
 
+/* A training that makes its batches itself, and two evaluations with a worker. */
+static void evaluation(void)
+{
+	struct job j;
+
+	job_begin(&j);
+	create_views(&j);
+	job_process(&j, 1, 0, "main", 1000);
+	job_process(&j, 2, 1, "worker", 1000);
+	job_process(&j, 3, 1, "worker", 1000);
+	for (int64_t i = 0; i < 2; i++) {
+		int64_t at_ns = 200 * i;
+
+		job_span(&j, 1, REEL_SPAN_EPOCH, i, at_ns, at_ns + 100);
+		job_span(&j, 1, REEL_SPAN_FETCH, i, at_ns, at_ns + 20);
+		job_span(&j, 1, REEL_SPAN_STEP, i, at_ns, at_ns + 100);
+		job_span(&j, 1, REEL_SPAN_EVAL, i, at_ns + 100, at_ns + 200);
+		job_span(&j, (uint32_t)(2 + i), REEL_SPAN_PREPROCESS, -1,
+			 at_ns + 100, at_ns + 150);
+		job_span(&j, (uint32_t)(2 + i), REEL_SPAN_PREPROCESS, -1,
+			 at_ns + 200, at_ns + 250);
+	}
+	job_finish(&j);
+	is(job_ask(&j, "SELECT group_concat(worker, '') FROM "
+		       "evaluation_worker WHERE process_id = 1"),
+	   23, "workers that begin in an evaluation are its workers");
+	is(job_ask(&j, "SELECT workers IS NULL AND worker_busy_share IS NULL "
+		       "AND headroom IS NULL FROM v_overlap"),
+	   1, "the training has none");
+	is(job_ask(&j, "SELECT count(*) FROM v_loader"), 0,
+	   "and no queue of batches");
+	job_end(&j);
+}
+
 int main(void)
 {
 	spread();
 	layers();
 	loader();
+	evaluation();
 	return done();
 }
