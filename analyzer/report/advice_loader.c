@@ -83,13 +83,13 @@ static const struct advice_loader own_loop = {
 	.evaluation = "a DataLoader with workers for the evaluation.",
 };
 
-/* Those of Keras for data sets in Python, with any backend, and of torchdata's nodes;
- * @name: of the note. */
-static const struct keras_loader {
+/* Those of Keras for data sets in Python, with any backend, and those of other
+ * libraries for PyTorch; @name: of the note. */
+static const struct noted_loader {
 	const char *name;
 	bool processes; /* its workers are seen */
 	struct advice_loader words;
-} keras_loader[] = {
+} noted_loader[] = {
 #define KERAS(noted, seen, how, remedy, evaluations)                           \
 	{                                                                      \
 		noted, seen,                                                   \
@@ -139,15 +139,59 @@ static const struct keras_loader {
 		 .evaluation = "a Prefetcher as the last node of the "
 			       "evaluation.",
 	 }},
+#define THREAD(noted, how, remedy, evaluations)                                \
+	{                                                                      \
+		noted, false,                                                  \
+		{                                                              \
+			.none = how, .unseen = how, .start = remedy,           \
+			.hand_over = remedy, .last = "fewer, longer epochs.",  \
+			.cold = "the loader starts each epoch with no "        \
+				"batch ready",                                 \
+			.evaluation = evaluations,                             \
+		}                                                              \
+	}
+	THREAD("prefetch_generator",
+	       "; a thread of BackgroundGenerator makes the batches.",
+	       "loader workers (num_workers=2 or more) of the DataLoader that "
+	       "it reads, or a larger max_prefetch.",
+	       "more loader workers for the evaluation (num_workers)."),
+	THREAD("MONAI", "; a thread of ThreadDataLoader makes the batches.",
+	       "num_workers=2 or more of the ThreadDataLoader, a larger "
+	       "buffer_size, or a CacheDataset for what fits into memory.",
+	       "more loader workers for the evaluation (num_workers)."),
+	THREAD("Ray Data", "; tasks of Ray Data make the batches.",
+	       "more processors for the tasks of Ray, a larger "
+	       "prefetch_batches of iter_batches(), or materialize() for what "
+	       "fits into memory.",
+	       "materialize() for the data of the evaluation."),
+	THREAD("NVIDIA DALI", "; threads of DALI make the batches.",
+	       "a larger num_threads and prefetch_queue_depth of the "
+	       "Pipeline.",
+	       "a larger num_threads of the Pipeline of the evaluation."),
+#undef THREAD
+	{"batchgenerators",
+	 true,
+	 {
+		 .none = "; no worker process of batchgenerators was seen.",
+		 .unseen = "; the import does not show loader workers.",
+		 .start = "a MultiThreadedAugmenter, with num_processes=2 or "
+			  "more.",
+		 .hand_over = "a larger num_cached, and a processor left free "
+			      "for each worker.",
+		 .last = "fewer, longer epochs.",
+		 .cold = "the loader starts each epoch with no batch ready",
+		 .evaluation = "more processes for the loader of the "
+			       "evaluation (num_processes).",
+	 }},
 };
 
-static const struct keras_loader *keras_loader_of(const struct report *r)
+static const struct noted_loader *noted_loader_of(const struct report *r)
 {
-	for (size_t i = 0; i < sizeof(keras_loader) / sizeof(keras_loader[0]);
+	for (size_t i = 0; i < sizeof(noted_loader) / sizeof(noted_loader[0]);
 	     i++)
-		if (r->keras_loader &&
-		    !strcmp(r->keras_loader, keras_loader[i].name))
-			return &keras_loader[i];
+		if (r->noted_loader &&
+		    !strcmp(r->noted_loader, noted_loader[i].name))
+			return &noted_loader[i];
 	return NULL;
 }
 
@@ -156,10 +200,10 @@ const struct advice_loader *advice_loader_of(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
 	bool workers = k && k->workers > 0;
-	const struct keras_loader *keras = keras_loader_of(r);
+	const struct noted_loader *noted = noted_loader_of(r);
 
-	if (keras && (!workers || keras->processes))
-		return &keras->words;
+	if (noted && (!workers || noted->processes))
+		return &noted->words;
 	if (r->uses.grain && (workers || !r->uses.tensorflow))
 		return &grain;
 	if (r->uses.own_loop && !workers)

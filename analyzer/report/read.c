@@ -183,7 +183,7 @@ static int fill_uses(struct report *r, struct reel_view *v)
 	r->uses.tensorflow = INT("tensorflow");
 	r->uses.grain = INT("grain");
 	r->uses.own_loop = !strcmp(reel_view_text(v, "steps"), "optimizer");
-	return copy_text(&r->keras_loader, v, "loader");
+	return copy_text(&r->noted_loader, v, "loader");
 }
 
 static int fill_storage(struct report *r, struct reel_view *v)
@@ -677,7 +677,7 @@ void report_fini(struct report *r)
 	free(r->name);
 	free(r->framework);
 	free(r->loader);
-	free(r->keras_loader);
+	free(r->noted_loader);
 	free(r->host);
 	free(r->rank);
 	free(r->verdict);

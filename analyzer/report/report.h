@@ -182,7 +182,7 @@ struct report {
 		bool python, pytorch, tensorflow, grain;
 		bool own_loop; /* of PyTorch, without a loader that is hooked */
 	} uses;		    /* a Python ran; frameworks that the hooks found */
-	char *keras_loader; /* v_framework.loader; or NULL */
+	char *noted_loader; /* v_framework.loader; or NULL */
 	/* Findings. */
 	char *verdict;
 	struct advice advice[ADVICE_MOST];

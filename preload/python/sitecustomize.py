@@ -16,7 +16,9 @@ import sys
 # The first part of the names in ioreel.finder.HOOKS.
 _FRAMEWORKS = ("torch", "torchdata", "tensorflow", "keras", "tf_keras",
                "safetensors", "accelerate", "transformers", "lightning",
-               "lightning_fabric", "orbax", "grain", "jax")
+               "lightning_fabric", "orbax", "grain", "jax",
+               "prefetch_generator", "monai", "ray", "nvidia",
+               "batchgenerators")
 
 
 class _Waiting(object):

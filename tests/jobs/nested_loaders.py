@@ -11,6 +11,7 @@ reported.
 import gc
 import itertools
 import os
+import queue
 import sys
 import threading
 import types
@@ -41,6 +42,7 @@ def fake_shim():
     shim.cancel = lambda kind: put("cancel", kind)
     shim.within = lambda: 0
     shim.forget = lambda: None
+    shim.note = lambda key, value: None
     return shim
 
 
@@ -431,6 +433,131 @@ def held_unsized():
     held.clear()
 
 
+def library(part, *classes):
+    """A module of a library with loaders, hooked by the @part of the hooks."""
+    from ioreel import hook_loaders
+    module = types.ModuleType("library")
+    for c in classes:
+        setattr(module, c.__name__, c)
+    hooks = part(hook_loaders)
+    for hook in hooks if isinstance(hooks, tuple) else (hooks,):
+        hook(module)
+
+
+class Gradients(object):
+    """Stands for torch: are gradients on?"""
+    on = True
+
+    def is_grad_enabled(self):
+        return self.on
+
+
+class BackgroundGenerator(threading.Thread):
+    """As that of prefetch_generator: its thread advances @generator."""
+
+    def __init__(self, generator):
+        super().__init__()
+        self.generator = generator
+        self.ready = queue.Queue()
+        self.start()
+
+    def run(self):
+        for batch in itertools.chain(self.generator, (None,)):
+            self.ready.put(batch or self)
+        ended.wait()  # the next thread has another identity
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        batch = self.ready.get()
+        if batch is self:
+            raise StopIteration
+        return batch
+
+
+class Numbered(Iterator):
+    """Its batches are numbers."""
+
+    def __next__(self):
+        super().__next__()
+        return self.left + 1
+
+
+def background():
+    """A training, and an evaluation with gradients on."""
+    library(lambda hooks: (hooks._background, hooks._feeder(
+        "BackgroundGenerator", "run")[1]), BackgroundGenerator)
+    sys.modules["torch"] = Gradients()
+    for loader, kind in ((Loader(2, 1, Numbered), 6),
+                         (Loader(1, 1, Numbered), 0)):
+        for _ in BackgroundGenerator(iter(loader)):
+            if kind:
+                epochs.trains(kind)
+    ended.set()
+
+
+class Generated(object):
+    def __iter__(self):
+        yield from Loader(2)
+
+
+def generated():
+    library(lambda hooks: hooks._iterable("library", "Generated")[1],
+            Generated)
+    loader = Generated()
+    train(loader)
+    train(loader)
+
+
+class Repeated(object):
+    """An iterator that lives as long as the job; @end: of each pass."""
+
+    def __init__(self, end=0):
+        self.end = self.left = end
+        next(self)  # as DALI's, which makes its first batch
+        self.left = end
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.end and not self.left:
+            self.left = self.end
+            raise StopIteration
+        self.left -= 1
+
+
+def hook_repeated():
+    library(lambda hooks: hooks._iterator("library", "Repeated")[1], Repeated)
+    sys.modules["torch"] = Gradients()
+    return sys.modules["torch"]
+
+
+def without_end():
+    """As nnU-Net: a look at both, then trainings and evaluations in turn."""
+    torch = hook_repeated()
+    train, valid = Repeated(), Repeated()
+    for it in (train, valid):
+        next(it)
+    for _ in range(2):
+        for _ in range(2):
+            next(train)
+            epochs.trains(6)
+        torch.on = False
+        for _ in range(2):
+            next(valid)
+        torch.on = True
+    epochs._finish()
+
+
+def with_end():
+    hook_repeated()
+    it = Repeated(2)
+    for _ in range(2):
+        train(it)
+
+
 def left_open():
     """The end of the interpreter closes open spans."""
     global kept
@@ -446,6 +573,7 @@ ioreel.shim = sys.modules["ioreel.shim"] = fake_shim()
 from ioreel import epochs  # noqa: E402
 
 training, validation = Loader(2), Loader(1)
+ended = threading.Event()
 held = {}
 globals()[sys.argv[2]]()
 for stream in streams.values():

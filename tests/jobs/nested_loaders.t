@@ -54,9 +54,9 @@ loop 'an iterator that is seldom used does not lead' rare \
 loop 'a loader read by another thread' threads "$(printf '%s\n' \
 	'F E0(S0(F F0))' 'F')"
 loop 'a thread that prefetches for this one has no steps' fed \
-	'F F0 P P P P P P'
+	'F F0 P P P P'
 loop 'nor has one with an iterator that was made here' fed_by_hand \
-	"$(printf '%s\n' F 'P P P P')"
+	"$(printf '%s\n' F 'P P P')"
 loop 'a training in a thread, then an evaluation' trains_in_thread \
 	"$(printf '%s\n' 'E0(S0(F F0) S1(F1))' 'V0(F F)')"
 loop 'a training without a loop, then with one' trains_between \
@@ -69,5 +69,13 @@ loop 'with evaluations in between' held_within \
 	'E0(S0(F F0 V0(F F)) S1(F1 V1(F F F)) S2(F2))'
 loop 'without lengths' held_unsized \
 	'E0(S0(F F0) S1(F1 V0(F F F))) E1(S2(F F2) S3(F3 V1(F F F)))'
+loop 'a loader whose thread advances the iterator of another one' background \
+	"$(printf '%s\n' 'E0(S0(F F0) S1(F1)) V0(F F)' 'P P' P)"
+loop 'one that advances it in its fetches' generated \
+	'E0(S0(F0) S1(F1)) E1(S2(F2) S3(F3))'
+loop 'iterators without an end: gradients off are evaluations' without_end \
+	'E0(S0(F0 F0) S1(F1) S2(F2 V0(F F)) S3(F3) S4(F4 V1(F F)))'
+loop 'one that ends, and goes on' with_end \
+	'E0(S0(F0) S1(F1)) E1(S2(F2) S3(F3))'
 loop 'the end of the interpreter' left_open 'E0(S0(F F0))'
 finish

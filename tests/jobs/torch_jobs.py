@@ -4,6 +4,7 @@
 Each reads 12 images below DATA in batches of 4 and prints its work. Those with
 "fails" in their name fail.
 """
+import itertools
 import os
 import signal
 import sys
@@ -441,6 +442,60 @@ def webdataset():
             model(x).sum().backward()
     os.unlink("d.tar")
     print("done")
+
+
+def trained_and_evaluated(train, held_out):
+    model = torch.nn.Linear(8, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+    for _ in range(2):
+        for x in itertools.islice(train, 3):
+            optimizer.zero_grad()
+            model(torch.as_tensor(x[0])).sum().backward()
+            optimizer.step()
+        with torch.no_grad():
+            for x in itertools.islice(held_out, 3):
+                model(torch.as_tensor(x[0]))
+    print("done")
+
+
+def prefetched():
+    """A thread advances the iterator of a DataLoader."""
+    from prefetch_generator import BackgroundGenerator
+
+    class Loader(DataLoader):
+        def __iter__(self):
+            return BackgroundGenerator(super().__iter__())
+
+    trained_and_evaluated(Loader(Images(), 4), Loader(Images(), 4))
+
+
+def monai_thread():
+    from monai.data import ThreadDataLoader
+    trained_and_evaluated(ThreadDataLoader(Images(), batch_size=4),
+                          ThreadDataLoader(Images(), batch_size=4))
+
+
+def augmented():
+    """As nnU-Net: iterators without an end, with worker processes."""
+    from batchgenerators.dataloading.nondet_multi_threaded_augmenter import (
+        NonDetMultiThreadedAugmenter)
+
+    class Batches(object):
+        def __init__(self):
+            self.data = Images()
+
+        def set_thread_id(self, number):
+            self.number = number
+
+        def __next__(self):
+            return [torch.stack([self.data[i][0] for i in range(4)]).numpy()]
+
+    train = NonDetMultiThreadedAugmenter(Batches(), None, 1)
+    held_out = NonDetMultiThreadedAugmenter(Batches(), None, 1)
+    next(train)
+    trained_and_evaluated(train, held_out)
+    for loader in (train, held_out):
+        loader._finish()
 
 
 def looks():

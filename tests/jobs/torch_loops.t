@@ -54,6 +54,21 @@ maybe distributed 'import torch.distributed.checkpoint as d; d.async_save' \
 	'checkpoint 3, restore 1'
 maybe lightning 'import lightning' \
 	'backward 6, checkpoint 1, epoch 2, eval 3, fetch 17, optimizer 6, preprocess 12, step 6'
+maybe prefetched 'import prefetch_generator' \
+	'backward 6, epoch 2, eval 2, fetch 16, optimizer 6, preprocess 24, step 6'
+maybe monai_thread 'import monai' \
+	'backward 6, epoch 2, eval 2, fetch 12, optimizer 6, preprocess 24, step 6'
+if "$python" -c 'import batchgenerators' >/dev/null 2>&1; then
+	job augmented
+	is 'augmented: a look at a batch, steps, evaluations, two workers' \
+		"$("$IOREEL" sql --format tsv augmented.reel "
+		SELECT sum(name = 'epoch'), sum(name = 'eval'), sum(name = 'fetch'),
+			sum(name = 'step'), count(DISTINCT process_id)
+			FILTER (WHERE name = 'preprocess') FROM v_span" |
+		tail -1 | tr '\t' ' ')" '1 2 13 7 2'
+else
+	skip augmented 'not here: batchgenerators'
+fi
 maybe webdataset 'import webdataset' \
 	'backward 4, epoch 2, fetch 6, preprocess 4, step 4'
 finish

@@ -172,14 +172,20 @@ static void loaders(void)
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE") &&
 		   !strstr(tip, "num_workers"),
 	   "tf.data's: %s", tip);
-	r.keras_loader = "PyDataset of threads";
+	r.noted_loader = "PyDataset of threads";
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "use_multiprocessing") &&
 		   !strstr(tip, "tf.data"),
 	   "those of a PyDataset: %s", tip);
-	r.keras_loader = "generator";
+	r.noted_loader = "generator";
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "a PyDataset with workers"),
 	   "those of a generator: %s", tip);
-	r.keras_loader = NULL;
+	r.uses.tensorflow = false;
+	r.noted_loader = "NVIDIA DALI";
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "num_threads") &&
+		   !strstr(tip, "num_workers"),
+	   "those of DALI: %s", tip);
+	r.uses.tensorflow = true;
+	r.noted_loader = NULL;
 	r.uses.grain = true; /* Keras imports it */
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE"),
 	   "tf.data with Grain imported: %s", tip);

@@ -32,7 +32,10 @@ change between training and evaluation after all batches were fetched.
 
 A thread that trains without a loop of its own is fed by another thread: then
 the loops of threads that do not train have no steps, and their fetches are
-preprocessing.
+preprocessing. So are those of a thread that a loader starts for itself.
+
+A loader may advance iterators of another one in its fetches: those are no
+loops of their own.
 
 No attribute is stored in the program's objects; they are referenced weakly. A
 weak reference may call back at any allocation, in any thread: it only puts its
@@ -148,6 +151,8 @@ class Thread(object):
         self.latest = None  # the epoch that fetched last
         self.trains = False
         self.learned = False  # it trained in a loop of its own
+        self.feeder = False  # a loader started it
+        self.within = False  # in a call of a loader that may advance others
         self.asking = 0  # active calls that may construct an iterator
         self.making = 0  # the kind of span that is open for them
         self.joined = None  # what joins the iterators that are made now: its
@@ -284,7 +289,7 @@ class Thread(object):
         return step
 
     def feeds(self):
-        return _fed and not self.trains
+        return self.feeder or _fed and not self.trains
 
     def cancel_fed(self, epoch):
         """Cancel @epoch: its batches are for another thread, which trains."""
@@ -400,6 +405,8 @@ def iterator_started(iterator, loader, kind, learns=False, since=0, batches=0):
     @batches: of this pass, where the iterator does not say it.
     """
     thread = current()
+    if thread.within:
+        return
     thread.reap()
     thread.busy = True
     try:
@@ -408,6 +415,8 @@ def iterator_started(iterator, loader, kind, learns=False, since=0, batches=0):
             thread.close(before)
         known = Loader.of(loader)
         without = kind == shim.EVAL
+        if without:  # an evaluation follows no training
+            known.follows = False
         if not known.trains and (_training or learns and
                                  threading.current_thread() is not
                                  threading.main_thread()):
@@ -424,6 +433,36 @@ def iterator_started(iterator, loader, kind, learns=False, since=0, batches=0):
             shim.begin(thread.making, -1, since)
     finally:
         thread.busy = False
+
+
+def is_open(iterator, without):
+    """Whether a pass of @iterator has begun, and goes on: one that trains ends
+    with the first fetch made with gradients off (@without)."""
+    epoch = _epochs.get(id(iterator))
+    return (epoch is not None and not epoch.ended and
+            (epoch.without or not without))
+
+
+def taken_over(iterator, other):
+    """@other advances @iterator, in a thread of its own: the pass of @iterator
+    is that of @other. Whether it has one that began in this thread."""
+    epoch = _epochs.get(id(iterator))
+    if epoch is None or epoch.thread is not current():
+        return False
+    try:
+        epoch.batches = epoch.batches or len(iterator)
+    except Exception:  # no length
+        pass
+    del _epochs[id(iterator)]
+    epoch.key = id(other)
+    epoch.ref = weakref.ref(other, epoch._gone)
+    _epochs[epoch.key] = epoch
+    return True
+
+
+def feeder_begins(*args, **kwargs):
+    """The calling thread is one that a loader started to make its batches."""
+    current().feeder = True
 
 
 def end_closed():
@@ -459,12 +498,14 @@ def trains(kind):
 def fetch_begins(iterator):
     """Returns the token for fetch_ends()."""
     thread = current()
+    if thread.within:
+        return None
     if thread.abandoned:
         thread.reap()
     thread.busy = True
     try:
         epoch = _epochs.get(id(iterator))
-        if _fed and thread.feeds():
+        if (_fed or thread.feeder) and thread.feeds():
             if epoch is not None and epoch.thread is thread:
                 thread.cancel_fed(epoch)
             shim.begin(shim.PREPROCESS, -1)
@@ -484,10 +525,11 @@ def fetch_ends(token, error):
     if token is None:
         return
     thread, epoch, step = token
+    exhausted = error is not None and isinstance(error, StopIteration)
     if step == _FED:
-        shim.end(shim.PREPROCESS)
+        (shim.cancel if exhausted else shim.end)(shim.PREPROCESS)
         return
-    if error is None or not isinstance(error, StopIteration):
+    if not exhausted:
         shim.end(shim.FETCH)
         return
     thread.busy = True
@@ -502,6 +544,40 @@ def fetch_ends(token, error):
     finally:
         thread.busy = False
     thread.reap()
+
+
+def is_apart():
+    """Whether this thread is in a call whose iterators are no loops."""
+    return current().within
+
+
+def apart_begins(*args, **kwargs):
+    """A call begins whose iterators are no loops. Returns the token for
+    apart_ends()."""
+    thread = current()
+    before = thread.within
+    thread.within = True
+    return thread, before
+
+
+def apart_ends(token, error):
+    if token is not None:
+        token[0].within = token[1]
+
+
+def enclosing_begins(iterator):
+    """As fetch_begins(), of a loader that may advance others in this call.
+    Returns the token for enclosing_ends()."""
+    token = fetch_begins(iterator)
+    if token is not None:
+        token[0].within = True
+    return token
+
+
+def enclosing_ends(token, error):
+    if token is not None:
+        token[0].within = False
+        fetch_ends(token, error)
 
 
 @atexit.register
