@@ -49,6 +49,7 @@ struct chain_fit {
 	double sum[STATES][2], weight[STATES]; /* bytes and stride of a state */
 	double next[STATES][STATES];
 	uint32_t states, last; /* their number; that of the last read */
+	bool began;	       /* there was a read before */
 };
 
 /* --- kinds of reads ------------------------------------------------------- */
@@ -221,11 +222,27 @@ static void choose_states(struct chain_fit *c)
 	qsort(c->kind, c->kinds, sizeof(*c->kind), by_index);
 }
 
+static int64_t bytes_of(const struct chain_fit *c, uint32_t state)
+{
+	return (int64_t)(c->sum[state][0] / c->weight[state]);
+}
+
+/* The last visit ends. Reads of no bytes at its end, of which a file may have several,
+ * lead to the next visit, or the chain would not end. */
+static void end_visit(struct chain_fit *c)
+{
+	if (c->began && !bytes_of(c, c->last))
+		c->next[c->last][0]++;
+}
+
 static void count_pair(struct chain_fit *c, struct kind *kind, bool begins)
 {
-	if (!begins)
+	if (begins)
+		end_visit(c);
+	else
 		c->next[c->last][kind->state]++;
 	c->last = kind->state;
+	c->began = true;
 }
 
 /* --- the chain ------------------------------------------------------------ */
@@ -252,7 +269,7 @@ static int put_chain(struct chain_fit *c)
 	for (uint32_t i = 0; i < n; i++) {
 		struct workload_access_state *s = &a->chain[a->chain_n++];
 
-		s->bytes = (int64_t)(c->sum[i][0] / c->weight[i]);
+		s->bytes = bytes_of(c, i);
 		s->stride = (int64_t)(c->sum[i][1] / c->weight[i]);
 		s->next = reel_alloc(n, sizeof(*s->next), c->f->err);
 		if (!s->next)
@@ -295,7 +312,10 @@ static int judge(struct chain_fit *c)
 	if (c->sum[0][0] <= 0)
 		return fit_reason(c->f, "access.chain", 0,
 				  "most visits begin with a read of no bytes");
-	if (each_read(c, count_pair) || put_chain(c))
+	if (each_read(c, count_pair))
+		return -1;
+	end_visit(c);
+	if (put_chain(c))
 		return -1;
 	return fit_reason(c->f, "access.chain",
 			  c->kinds <= STATES_EXACT ? 0.9 : 0.6,
