@@ -14,6 +14,8 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
+#define BEFORE_LEAST 0.9 /* of the bytes: the data set is kept in memory */
+
 /* --- visits of files ------------------------------------------------------ */
 
 static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
@@ -412,11 +414,34 @@ static int fit_batch(struct fit *f)
 			  (long long)samples, (long long)steps);
 }
 
+/* A job may read its data set before it trains, and keep it in memory. */
+static int fit_memory(struct fit *f)
+{
+	double bytes = 0, before = 0;
+	int64_t first_ns;
+
+	if (fit_ask(f, "SELECT min(start_ns) FROM step", INT64_MIN, &first_ns))
+		return -1;
+	for (uint32_t i = 0; i < f->visits; i++) {
+		const struct fit_visit *v = &f->visit[i];
+
+		bytes += (double)v->bytes;
+		before += v->end_ns <= first_ns ? (double)v->bytes : 0;
+	}
+	if (before <= 0 || before < BEFORE_LEAST * bytes)
+		return 0;
+	return fit_reason(f, "access", 0,
+			  "the job read %.0f %% of the bytes before its first "
+			  "step, and had them in memory then; the benchmark "
+			  "reads them in each epoch",
+			  100 * before / bytes);
+}
+
 int fit_pipeline(struct fit *f)
 {
 	f->w->synchronise.kind =
 		f->ranks > 1 ? WORKLOAD_ALLREDUCE : WORKLOAD_ALONE;
-	return fit_order(f) || fit_batch(f) || fit_readers(f) ||
-	       fit_processor(f) || fit_prefetch(f) || fit_open_files(f) ||
-	       fit_preprocess(f) || fit_times(f);
+	return fit_order(f) || fit_memory(f) || fit_batch(f) ||
+	       fit_readers(f) || fit_processor(f) || fit_prefetch(f) ||
+	       fit_open_files(f) || fit_preprocess(f) || fit_times(f);
 }

@@ -323,4 +323,25 @@ PY
 "$IOREEL" record -q -o looks.reel -- python3 looks.py
 "$IOREEL" fit -q looks.reel -o job.json
 is 'opens that look at the start of a file are no epochs' "$(key '["epochs"]')" 1
+
+# All files before the first step, or in the steps.
+cat >memory.py <<'PY'
+import os, sys, ioreel
+def load(name):
+    with open("d/" + name, "rb") as f:
+        return f.read()
+data = []
+if sys.argv[1] == "before":
+    data = [load(name) for name in sorted(os.listdir("d"))]
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for name in ioreel.steps(sorted(os.listdir("d"))):
+            sum(data[0][:1000]) if data else load(name)
+PY
+for how in before within; do
+	"$IOREEL" record -q -o $how.reel -- python3 memory.py $how
+	"$IOREEL" fit $how.reel -o $how.json 2>$how.why
+done
+check 'data that was read before the first step: said' 'grep -q "^access  *0 %  the job read 100 % of the bytes before its first step" before.why'
+check 'not of data that the steps read' '! grep -q "before its first step" within.why'
 finish
