@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/store/insert.h"
+
 #include "analyzer/metric/interval_log.h"
 
 struct reel_error;
@@ -138,6 +140,22 @@ void overlap_share_out(struct overlap_rank *r, uint32_t *at, int64_t from_ns,
  */
 int overlap_worker_measure(struct overlap_rank *r, struct overlap_job *job,
 			   struct reel_error *err);
+
+/* The rows of tables rank_time, step and evaluation_worker. */
+struct overlap_rows {
+	struct reel_insert rank, step, worker;
+};
+
+/* Close @rows also after a failed open. 0, or -1 with @err. */
+int overlap_rows_open(struct overlap_rows *rows, struct reel_store *st,
+		      struct reel_error *err);
+/* Write those of the rank @r, which was measured. @ordinal: its rank where none is
+ * known. 0, or -1 with @err. */
+int overlap_rows_write(struct overlap_rows *rows, const struct overlap_rank *r,
+		       const struct overlap_job *job, int32_t ordinal,
+		       struct reel_error *err);
+/* @rc: 0, or -1 where the rows shall not stay. 0 or -1. */
+int overlap_rows_close(struct overlap_rows *rows, int rc);
 
 /* Reads that fetched from storage, and their exposed parts. */
 struct overlap_storage {
