@@ -38,6 +38,17 @@ def install(key, framework, version, known, parts, module):
               else "on, without " + ", ".join(missing))
 
 
+_noted = set()
+
+
+def note_loader(name):
+    """Note what prepares the batches of the program, at its first use: its
+    import alone says nothing."""
+    if name not in _noted:
+        _noted.add(name)
+        shim.note("loader", name)
+
+
 def _restore_begins(*args, **kwargs):
     if shim.within() & _WITHIN:
         return False

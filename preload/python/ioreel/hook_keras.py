@@ -29,7 +29,6 @@ from ioreel.finder import hide
 KNOWN = ("2.", "3.")
 _epochs = weakref.WeakKeyDictionary()  # model: number of epochs so far
 _steps = weakref.WeakKeyDictionary()  # model: number of steps
-_loaders = set()  # notes "loader" so far
 _ending = []  # not empty while the callbacks of a step's end run
 
 
@@ -129,19 +128,13 @@ def _hook_batches(trainer):
     base._get_iterator = _get_iterator
 
 
-def _note_loader(loader):
-    if loader not in _loaders:
-        _loaders.add(loader)
-        shim.note("loader", loader)
-
-
 def _dataset_used(adapter, x, *args, **kwargs):
     if x.use_multiprocessing and x.workers > 0:
-        _note_loader("PyDataset of processes")
+        gate.note_loader("PyDataset of processes")
     elif x.workers > 1:
-        _note_loader("PyDataset of threads")
+        gate.note_loader("PyDataset of threads")
     else:
-        _note_loader("PyDataset")
+        gate.note_loader("PyDataset")
 
 
 def _hook_dataset(adapters):
@@ -159,7 +152,7 @@ def _hook_dataset(adapters):
 
 def _hook_generator(adapters):
     wrap.patch(adapters.GeneratorDataAdapter, "__init__",
-               lambda *args, **kwargs: _note_loader("generator"))
+               lambda *args, **kwargs: gate.note_loader("generator"))
 
 
 def _adapts(layer):

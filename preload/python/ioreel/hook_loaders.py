@@ -7,6 +7,7 @@ one. Where __iter__ returns a generator, Batches stands for it. These loaders
 may advance those of PyTorch, in their fetches or in threads of their own:
 then the batches of those are no steps.
 """
+import functools
 import sys
 
 from ioreel import epochs, gate, shim, wrap
@@ -49,26 +50,14 @@ def _fetch_begins(iterator):
 wrap.patch(Batches, "__next__", _fetch_begins, epochs.enclosing_ends)
 
 
-def _note(name):
-    """Note the loader when it is used first: imports alone say nothing."""
-    noted = []
-
-    def note():
-        if not noted:
-            noted.append(True)
-            shim.note("loader", name)
-    return note
-
-
 def _iterator(name, owner):
     """A class with __next__, and an __init__ that may take a batch."""
     def hook(module):
         base = getattr(module, owner)
-        note = _note(name)
         base.__init__, base.__next__  # wrap both, or none
 
         def begins(*args, **kwargs):
-            note()
+            gate.note_loader(name)
             return epochs.apart_begins()
 
         wrap.patch(base, "__init__", begins, epochs.apart_ends)
@@ -81,18 +70,21 @@ def _iterable(name, owner):
     def hook(module):
         base = getattr(module, owner)
         iterate = base.__iter__
-        note = _note(name)
 
+        @functools.wraps(iterate)
         def batches(loader):
             source = iterate(loader)
-            if epochs.is_apart():
+            try:
+                if epochs.is_apart():
+                    return source
+                gate.note_loader(name)
+                made = Batches(source)
+                _started(made, loader)
+                return made
+            except Exception:  # the hooks never raise
                 return source
-            note()
-            made = Batches(source)
-            _started(made, loader)
-            return made
 
-        base.__iter__ = wrap.likeness(iterate, batches)
+        base.__iter__ = batches
     return owner, hook
 
 
@@ -116,11 +108,10 @@ def _background(module):
     """BackgroundGenerator is the thread that advances its argument, often an
     iterator of a DataLoader, which was made for it."""
     base = module.BackgroundGenerator
-    note = _note("prefetch_generator")
     base.__init__, base.__next__, base.run  # wrap all, or none
 
     def begins(iterator, generator, *args, **kwargs):
-        note()
+        gate.note_loader("prefetch_generator")
         if not epochs.taken_over(generator, iterator):
             _started(iterator, iterator)
 

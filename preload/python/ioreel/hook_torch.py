@@ -104,15 +104,12 @@ def _hook_nodes(loader):
     """The loader of torchdata.nodes: one iterator, reset at each epoch."""
     torch = sys.modules["torch"]
     iterator = loader.LoaderIterator
-    noted = []
     iterator.next, iterator.reset, loader.Loader.__iter__  # all, or none
 
     def started(iterator, *args, **kwargs):
         kind = shim.EPOCH if torch.is_grad_enabled() else shim.EVAL
         epochs.iterator_started(iterator, iterator.loader, kind, True)
-        if not noted:
-            noted.append(True)
-            shim.note("loader", "torchdata.nodes")
+        gate.note_loader("torchdata.nodes")
 
     wrap.patch(loader.Loader, "__iter__", epochs.request_begins,
                epochs.request_ends)

@@ -13,11 +13,6 @@ from ioreel import shim
 from ioreel.finder import hide
 
 
-def likeness(function, wrapper):
-    """@wrapper, with the name and signature of @function."""
-    return functools.wraps(function)(wrapper)
-
-
 def around(function, enter, leave):
     """@function, with enter(...) before and leave(token, error) after it.
 
