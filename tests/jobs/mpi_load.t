@@ -30,9 +30,11 @@ check 'without a store' '[ ! -e x.db ] && ! ls | grep -q "x.db.tmp"'
 run 3 "$MPI" load loader.reel mixed.reel >out 2>err
 is 'wrong usage, too' "$(grep -c '^ioreel-mpi load: ' err)" 1
 
-# A rank that dies ends the others.
+# A rank that dies ends the others. mpirun sends SIGKILL one second after
+# SIGTERM, and a slow disk holds a rank longer than that: here it waits.
 "$GEN" -k loader -p 4 -n 1000000 -s 3 long.reel
-run 3 "$MPI" load -q long.reel -o died.db >out 2>err & pid=$!
+run 3 --mca odls_base_sigkill_timeout 5 \
+	"$MPI" load -q long.reel -o died.db >out 2>err & pid=$!
 while ! ls died.db.tmp.* >/dev/null 2>&1 && kill -0 $pid 2>/dev/null; do
 	sleep 0.01
 done
