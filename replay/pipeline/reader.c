@@ -64,6 +64,7 @@ struct worker {
 	uint32_t unseen;		  /* samples since then */
 	uint64_t random;
 	struct schedule_cursor cursor;
+	uint64_t passes; /* over the data, with the one that goes on */
 	struct open_files *files;
 	struct together *together; /* NULL: the ranks read alone */
 	uint32_t put;		   /* next slot */
@@ -111,6 +112,19 @@ static void account(struct worker *w)
 	atomic_store(&w->shared->decode_ns, w->decode_ns);
 }
 
+/* Does this pass over the data find what the first one read and preprocessed? */
+static bool is_cached(const struct worker *w)
+{
+	return w->passes > 1 &&
+	       w->plan->w->pipeline.in_memory == WORKLOAD_CACHED;
+}
+
+static bool is_in_memory(const struct worker *w)
+{
+	return is_cached(w) ||
+	       w->plan->w->pipeline.in_memory == WORKLOAD_PRELOADED;
+}
+
 static int read_sample(struct worker *w, uint64_t sample,
 		       struct reel_error *err)
 {
@@ -122,13 +136,13 @@ static int read_sample(struct worker *w, uint64_t sample,
 		return -1;
 	if (sample == MPIIO_NONE) /* this rank only met the others */
 		return 0;
-	if (!w->plan->null && got.number != UINT64_MAX && got.number != sample)
+	if (!w->io.null && got.number != UINT64_MAX && got.number != sample)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "sample %llu of the data set says that it is "
 				 "%llu: the data set is of another workload",
 				 (unsigned long long)sample,
 				 (unsigned long long)got.number);
-	if (of->preprocess.sample_ns.n) {
+	if (of->preprocess.sample_ns.n && !is_cached(w)) {
 		double ns = (double)quantiles_at(&of->preprocess.sample_ns,
 						 random_share(&w->random));
 
@@ -157,6 +171,7 @@ static bool next_sample(struct worker *w, uint64_t *sample, bool *end)
 static void begin_epoch(struct worker *w, uint64_t epoch)
 {
 	w->io.epoch = epoch;
+	w->passes++;
 	schedule_begin(&w->plan->schedule, &w->cursor, epoch, w->index);
 	if (w->together)
 		together_epoch(w->together, epoch);
@@ -172,8 +187,11 @@ static int read_batch(struct worker *w, struct reader_batch *b,
 	memset(b, 0, sizeof(*b));
 	begin_account(w);
 	/* No file is read on in another epoch, when the last one ended early. */
-	if (!w->cursor.batch && open_files_close(w->files, err))
-		return -1;
+	if (!w->cursor.batch) {
+		if (open_files_close(w->files, err))
+			return -1;
+		w->io.null = w->plan->null || is_in_memory(w);
+	}
 	while (next_sample(w, &sample, &b->end)) {
 		if (read_sample(w, sample, err)) {
 			rc = -1;

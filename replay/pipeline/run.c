@@ -394,6 +394,58 @@ static int run_epochs(struct running *r, struct reel_error *err)
 	return 0;
 }
 
+/* --- data that stays in memory -------------------------------------------- */
+
+/* Read @part of the data set whole: waits of the run before its first step. */
+static int preload_part(struct running *r, enum dataset_part part,
+			struct reel_error *err)
+{
+	struct workload once = *r->w;
+	struct reader_plan plan = {.w = &once,
+				   .format = access_reader(&once),
+				   .comm = r->comm,
+				   .root = r->options->data,
+				   .null = r->options->null,
+				   .log = r->options->log};
+	struct reader_batch batch = {.end = false};
+	struct readers *readers;
+	int64_t start = reel_now_ns();
+	struct reader_progress done;
+	int rc;
+
+	once.pipeline.readers = 0;
+	once.pipeline.order = WORKLOAD_SEQUENTIAL;
+	once.pipeline.drop_last = false;
+	once.pipeline.in_memory = WORKLOAD_NOTHING;
+	once.preprocess.sample_ns.n = 0;
+	schedule_init(&plan.schedule, &once, part, true, 0, 1);
+	if (!schedule_steps(&plan.schedule))
+		return 0;
+	if (readers_new(&readers, &plan, err))
+		return -1;
+	readers_epoch(readers, 0);
+	do
+		rc = readers_take(readers, 0, &batch, err);
+	while (!rc && !batch.end && !stop_signal());
+	if (readers_end_epoch(readers, err))
+		rc = -1;
+	done = readers_progress(readers, 0);
+	split_wait(&r->result->time, reel_now_ns() - start,
+		   (struct reader_progress){0, 0}, done);
+	readers_free(readers, &r->result->io);
+	return rc;
+}
+
+/* Each rank has the whole data set in its memory. */
+static int preload(struct running *r, struct reel_error *err)
+{
+	if (r->w->pipeline.in_memory != WORKLOAD_PRELOADED || !r->w->epochs)
+		return 0;
+	return preload_part(r, DATASET_TRAIN, err) ||
+	       (r->w->evaluation.every_epochs &&
+		preload_part(r, DATASET_EVALUATION, err));
+}
+
 /* --- around it ------------------------------------------------------------ */
 
 /* A file with one sample is a sample: any order of them will do. */
@@ -505,7 +557,8 @@ int run_workload(const struct workload *w, const struct run_options *options,
 					    (uint64_t)w->epochs /
 					    (uint64_t)comm->size);
 	if (!rc) {
-		rc = run_epochs(&r, err) || wait_for_checkpoint(&r, err) ||
+		rc = preload(&r, err) || run_epochs(&r, err) ||
+		     wait_for_checkpoint(&r, err) ||
 		     checkpoints_alone(r.checkpoints, err);
 		if (rc)
 			comm->abandon();

@@ -264,6 +264,9 @@ static void check_pipeline(const struct workload *w, struct workload_faults *f)
 		workload_fault(f, "pipeline.start_once: there are no readers");
 	if (!p->readers && p->take_ns.n)
 		workload_fault(f, "pipeline.take_ns: there are no readers");
+	if (p->in_memory && w->access.collective)
+		workload_fault(f, "pipeline.in_memory: not with "
+				  "access.collective");
 }
 
 static void check_checkpoint(const struct workload *w,

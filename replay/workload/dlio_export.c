@@ -224,6 +224,9 @@ static void put_reader(struct writing *to)
 		line(to, "  shuffle_size: %" PRId64, p->window);
 	if (p->block > 1)
 		lost(to, "pipeline.block: single samples are shuffled");
+	if (p->in_memory)
+		lost(to, "pipeline.in_memory: DLIO reads the data set in each "
+			 "epoch");
 	if (torch && p->order != WORKLOAD_SEQUENTIAL)
 		lost(to, "pipeline.order: the PyTorch loader of DLIO reads in "
 			 "order, with these keys too");

@@ -104,7 +104,8 @@ static int put_reads(const struct workload *w, struct reel_buf *out,
 		       w->name,
 		       shuffled && w->dataset.samples_per_file > 1 ? "randread"
 								   : "read",
-		       jobs, w->epochs, shuffled ? "random" : "sequential") ||
+		       jobs, w->pipeline.in_memory ? 1 : w->epochs,
+		       shuffled ? "random" : "sequential") ||
 	       (w->pipeline.unit == WORKLOAD_THREAD &&
 		reel_buf_puts(out, "thread=1\n", err)) ||
 	       put_sizes(w, &w->dataset.sample_bytes, out, err) ||

@@ -86,6 +86,7 @@ int export_ior(const struct workload *w, struct reel_buf *out,
 		: w->access.api == WORKLOAD_MMAP ? "MMAP"
 						 : "POSIX",
 		w->access.collective ? " -c" : "", transfer, sample,
-		segments > 0 ? segments : 1, w->epochs,
+		segments > 0 ? segments : 1,
+		w->pipeline.in_memory ? 1 : w->epochs,
 		w->pipeline.order == WORKLOAD_SEQUENTIAL ? "" : " -z", w->name);
 }

@@ -68,6 +68,7 @@ static const char *const compressions[] = {"none", "gzip", NULL};
 static const char *const apis[] = {"posix", "mpiio", "mmap", NULL};
 static const char *const units[] = {"process", "thread", NULL};
 static const char *const orders[] = {"sequential", "shuffle", "window", NULL};
+static const char *const memories[] = {"nothing", "preloaded", "cached", NULL};
 static const char *const works[] = {"sleep", "cpu", "cpu-time", NULL};
 static const char *const syncs[] = {"none", "barrier", "allreduce", NULL};
 static const char *const owners[] = {"root", "all", "shard", NULL};
@@ -144,6 +145,7 @@ static const struct workload_key pipeline[] = {
 	INTEGER(workload_pipeline, seed, 0, MOST_SEED, 1),
 	INTEGER(workload_pipeline, batch, 1, 1e6, 1),
 	BOOL(workload_pipeline, drop_last, 0),
+	WORD(workload_pipeline, in_memory, memories, WORKLOAD_NOTHING),
 	INTEGER(workload_pipeline, start_ns, 0, MOST_NS, 0),
 	BOOL(workload_pipeline, start_once, 0),
 	QUANTILES(workload_pipeline, take_ns, MOST_NS),

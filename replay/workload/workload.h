@@ -118,6 +118,13 @@ struct workload_access {
 enum workload_unit { WORKLOAD_PROCESS, WORKLOAD_THREAD };
 enum workload_order { WORKLOAD_SEQUENTIAL, WORKLOAD_SHUFFLE, WORKLOAD_WINDOW };
 
+/* The job keeps this of its data set in memory, and reads it no more. */
+enum workload_memory {
+	WORKLOAD_NOTHING,
+	WORKLOAD_PRELOADED, /* all of it, read before the first step */
+	WORKLOAD_CACHED,    /* what its first epoch read and preprocessed */
+};
+
 struct workload_pipeline {
 	int64_t readers;  /* 0: the stepping thread reads */
 	int unit;	  /* enum workload_unit */
@@ -129,6 +136,7 @@ struct workload_pipeline {
 	int64_t seed;
 	int64_t batch; /* samples of a rank */
 	bool drop_last;
+	int in_memory;	  /* enum workload_memory */
 	int64_t start_ns; /* until readers begin, in each epoch */
 	bool start_once;  /* in the first one alone */
 	/* The stepping thread needs it to take a batch that is ready. */
