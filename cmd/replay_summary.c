@@ -108,7 +108,7 @@ int replay_report_named(struct reel_store *st, struct reel_error *err)
 	char num[REEL_NUM];
 
 	reel_view_open(&v, st, sql, err);
-	reel_view_bind(&v, REEL_CALL_NAMED);
+	reel_view_bind(&v, 1, REEL_CALL_NAMED);
 	if (reel_view_next(&v) && reel_view_int(&v, "calls") > 0) {
 		int64_t calls = reel_view_int(&v, "calls");
 

@@ -535,7 +535,7 @@ static int read_busiest(struct report *r, struct reel_error *err)
 		       "SELECT * FROM v_process_group WHERE process_id = ?1 "
 		       "AND dur_ns > 0 LIMIT 3",
 		       err);
-	reel_view_bind(&v, k->process_id);
+	reel_view_bind(&v, 1, k->process_id);
 	while (n < REPORT_BUSIEST && reel_view_next(&v)) {
 		strncpy(r->busiest[n].group, reel_view_text(&v, "call_group"),
 			sizeof(r->busiest[n].group) - 1);
@@ -557,7 +557,7 @@ static int read_queue(struct report *r, struct reel_error *err)
 		       "SELECT mean_depth, empty_share FROM v_loader "
 		       "WHERE process_id = ?1",
 		       err);
-	reel_view_bind(&v, k->process_id);
+	reel_view_bind(&v, 1, k->process_id);
 	if (reel_view_next(&v)) {
 		r->queue.mean_depth = reel_view_real(&v, "mean_depth");
 		r->queue.empty_share = reel_view_real(&v, "empty_share");
@@ -577,7 +577,7 @@ static int read_steps(struct report *r, struct reel_error *err)
 		       "SELECT read_bytes FROM v_step_read "
 		       "WHERE process_id = ?1",
 		       err);
-	reel_view_bind(&v, k->process_id);
+	reel_view_bind(&v, 1, k->process_id);
 	if (reel_view_next(&v))
 		r->step_read_bytes = reel_view_int(&v, "read_bytes");
 	return reel_view_close(&v);

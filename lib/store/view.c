@@ -17,10 +17,10 @@ int reel_view_open(struct reel_view *v, struct reel_store *st, const char *sql,
 	return v->failed ? -1 : 0;
 }
 
-void reel_view_bind(struct reel_view *v, int64_t value)
+void reel_view_bind(struct reel_view *v, int n, int64_t value)
 {
 	if (!v->failed)
-		sqlite3_bind_int64(v->stmt, 1, value);
+		sqlite3_bind_int64(v->stmt, n, value);
 }
 
 bool reel_view_next(struct reel_view *v)

@@ -33,8 +33,8 @@ struct reel_view {
  */
 int reel_view_open(struct reel_view *v, struct reel_store *st, const char *sql,
 		   struct reel_error *err);
-/* Bind the first parameter. */
-void reel_view_bind(struct reel_view *v, int64_t value);
+/* Bind parameter @n, from 1 on; one that the query does not have is ignored. */
+void reel_view_bind(struct reel_view *v, int n, int64_t value);
 /* Go to the next row: true, there is one; false: the end, or a failure. */
 bool reel_view_next(struct reel_view *v);
 /* 0, or -1 when anything failed since reel_view_open(). */

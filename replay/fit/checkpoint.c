@@ -37,7 +37,7 @@ static int read_writes(struct fit *f, const struct fit_group *g,
 			    "0 AND process_id = ?1 ORDER BY "
 			    "start_ns",
 			    f->err)) {
-		reel_view_bind(&v, g->process_id);
+		reel_view_bind(&v, 1, g->process_id);
 		while (!rc && reel_view_next(&v)) {
 			int64_t bytes = reel_view_int(&v, "bytes");
 
@@ -85,7 +85,7 @@ static int read_release(struct fit *f, const struct fit_group *g, int *release,
 			    "SELECT value FROM note WHERE key = 'framework' "
 			    "AND value LIKE 'PyTorch %' AND process_id = ?1",
 			    f->err)) {
-		reel_view_bind(&v, g->process_id);
+		reel_view_bind(&v, 1, g->process_id);
 		if (reel_view_next(&v)) {
 			*release = release_of(reel_view_text(&v, "value") +
 					      strlen("PyTorch "));

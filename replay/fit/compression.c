@@ -220,9 +220,9 @@ static int fit_columns(struct fit *f)
 		return -1;
 	for (uint32_t i = 0; i < f->files; i++)
 		size += (double)f->file[i].size;
-	rows = (double)d->samples_per_file * f->files * (double)f->epochs;
+	rows = (double)d->samples_per_file * f->files * (double)f->passes;
 	groups = rows / (double)d->row_group_rows;
-	share = (double)bytes / size / (double)f->epochs;
+	share = (double)bytes / size / (double)f->passes;
 	if (!reads || groups < 1 || d->columns_n)
 		return fit_reason(f, "dataset.columns", 0,
 				  "columns that are not read are not told from "

@@ -313,10 +313,25 @@ static int are_samples(struct fit *f, bool *out)
 
 	free(counts);
 	*out = n && 10 * (int64_t)n >= 9 * f->steps &&
-	       f->visits < 2 * f->files * f->epochs &&
+	       f->visits < 2 * f->files * f->passes &&
 	       (f->w->dataset.format == WORKLOAD_RAW ||
 		(read >= 0.9 && read <= 1.1));
 	return rc;
+}
+
+/* A file with all samples of many steps is read whole, and stays in memory. */
+static int parts_in_memory(struct fit *f, const struct format *format)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
+	fit_sample_a_step(f);
+	return fit_sizes_of_files(f, format, d->samples_per_file) ||
+	       fit_reason(f, "dataset.samples_per_file", 0.2,
+			  "%u files in memory serve %lld steps of an epoch: a "
+			  "step counts as one sample",
+			  f->files, (long long)f->steps_of_epoch) ||
+	       fit_reason(f, "dataset.sample_bytes", 0.5,
+			  "sizes of the files by samples_per_file");
 }
 
 /* One sample a file, which holds nothing else. */
@@ -325,6 +340,8 @@ static int sample_a_file(struct fit *f, const struct format *format)
 	/* Fewer files than steps: a sample is a part of one. */
 	bool parts = f->files < f->steps_of_epoch;
 
+	if (parts && f->w->pipeline.in_memory)
+		return parts_in_memory(f, format);
 	return fit_sizes_of_files(f, format, 1) ||
 	       fit_reason(f, "dataset.samples_per_file", parts ? 0.1 : 0.9,
 			  parts ? "files of this format hold one sample as a "
@@ -338,7 +355,7 @@ static int sample_a_file(struct fit *f, const struct format *format)
 
 bool fit_reopens(const struct fit *f)
 {
-	return f->visits >= 2 * f->files * f->epochs;
+	return f->visits >= 2 * f->files * f->passes;
 }
 
 int fit_sizes_of_visits(struct fit *f)
@@ -363,7 +380,7 @@ static int sample_a_visit(struct fit *f)
 	const struct format *format = format_of(d->format);
 	/* safe_open() opens the file, and so does the storage of its tensors. */
 	bool maps = d->format == WORKLOAD_SAFETENSORS;
-	double visits = (double)f->visits / (double)f->epochs / f->files;
+	double visits = (double)f->visits / (double)f->passes / f->files;
 
 	f->sample_a_visit = true;
 	f->opens_of_sample = maps ? 2 : 1;
@@ -387,6 +404,10 @@ void fit_sample_a_step(struct fit *f)
 	struct workload_dataset *d = &f->w->dataset;
 
 	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
+	/* Steps that find no sample left would be an epoch's end. */
+	if (f->w->pipeline.in_memory &&
+	    d->samples_per_file * f->files < f->steps_of_epoch * f->ranks)
+		d->samples_per_file++;
 	if (d->samples_per_file < 1)
 		d->samples_per_file = 1;
 }

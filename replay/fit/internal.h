@@ -59,6 +59,8 @@ struct fit {
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	bool repeats; /* a marked epoch has several passes over the files */
 	int64_t steps_of_epoch;
+	int64_t passes;	       /* over the files: epochs that read them */
+	int64_t read_until_ns; /* the start of the first epoch that does not */
 	struct fit_own_loop own_loop;
 	bool inference; /* the job has no step: its epochs are evaluations, and its
 			 * steps are their batches */
@@ -96,7 +98,8 @@ int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out);
 	"(SELECT 1 FROM step))"
 #define FIT_STEPPER "(SELECT process_id FROM rank_time WHERE rank = ?1 LIMIT 1)"
 
-/* The column ns of all rows of @sql, which may name the first rank as ?1: an array
+/* The column ns of all rows of @sql, which may name the first rank as ?1 and the
+ * end of the epochs that read the files as ?2: an array
  * *@value of *@n, for free() after a failure, too. 0 or -1. */
 int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n);
 
@@ -177,6 +180,7 @@ int fit_evaluation(struct fit *f);
 int fit_steps(struct fit *f);
 int fit_own_loop(struct fit *f); /* of fit_steps() */
 void fit_own_loop_fini(struct fit *f);
+int fit_memory(struct fit *f);
 int fit_samples(struct fit *f);
 int fit_chain(struct fit *f);	  /* of fit_samples() */
 int fit_records(struct fit *f);	  /* of fit_samples() */

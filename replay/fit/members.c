@@ -101,7 +101,7 @@ static int sample_a_member(struct fit *f)
 	struct workload_dataset *d = &f->w->dataset;
 	int64_t beside = beside_members(f);
 	int64_t *value = reel_alloc(f->visits, sizeof(*value), f->err);
-	double visits = (double)f->visits / (double)f->epochs;
+	double visits = (double)f->visits / (double)f->passes;
 	int rc;
 
 	if (!value)

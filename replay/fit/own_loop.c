@@ -90,7 +90,7 @@ static int read_steps(struct fit *f)
 		    "bytes > 0, 2, 3) FROM v_event JOIN one USING (process_id, "
 		    "thread_id) ORDER BY 1, 3",
 		    f->err)) {
-		reel_view_bind(&v, f->first_rank);
+		reel_view_bind(&v, 1, f->first_rank);
 		while (!rc && reel_view_next(&v)) {
 			int64_t ns = reel_view_exact(&v, "ns");
 			int64_t dur_ns = reel_view_int(&v, "dur_ns");

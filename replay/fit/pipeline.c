@@ -14,8 +14,6 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
-#define BEFORE_LEAST 0.9 /* of the bytes: the data set is kept in memory */
-
 /* --- visits of files ------------------------------------------------------ */
 
 static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
@@ -179,11 +177,15 @@ static int fit_order(struct fit *f)
 {
 	struct workload_pipeline *p = &f->w->pipeline;
 	const struct format *format = format_of(f->w->dataset.format);
-	uint32_t each = f->visits / (uint32_t)f->epochs;
+	uint32_t each = f->visits / (uint32_t)f->passes;
 	struct fit_places places;
 	uint32_t *place;
 	double tau, same;
 
+	if (f->w->pipeline.in_memory == WORKLOAD_PRELOADED)
+		return fit_reason(f, "pipeline.order", 0,
+				  "the samples are in memory: their order is "
+				  "not seen");
 	/* Samples in any order: the files do not show it. */
 	if (format && format->any_order && f->w->dataset.samples_per_file > 1 &&
 	    !f->w->access.chain_n) {
@@ -210,9 +212,10 @@ static int fit_order(struct fit *f)
 	free(place);
 	if (put_order(f, tau, "files"))
 		return -1;
-	if (f->epochs < 2)
+	if (f->passes < 2)
 		return fit_reason(f, "pipeline.reshuffle", 0,
-				  "one epoch was recorded");
+				  f->epochs < 2 ? "one epoch was recorded"
+						: "one epoch read the files");
 	same = same_places(f->visit, f->visit + each, each);
 	p->reshuffle = same < 0.5;
 	return fit_reason(f, "pipeline.reshuffle", 0.9,
@@ -370,9 +373,9 @@ static int fit_batch(struct fit *f)
 		return -1;
 	if (f->sample_a_visit)
 		read = llround((double)f->visits / f->opens_of_sample /
-			       (double)f->epochs);
+			       (double)f->passes);
 	else if (w->dataset.samples_per_file == 1)
-		read = llround((double)f->visits / (double)f->epochs);
+		read = llround((double)f->visits / (double)f->passes);
 	if (read >= steps && read < samples)
 		batch_of_visits = (read + steps / 2) / steps;
 	w->pipeline.batch = batch	      ? batch
@@ -414,34 +417,11 @@ static int fit_batch(struct fit *f)
 			  (long long)samples, (long long)steps);
 }
 
-/* A job may read its data set before it trains, and keep it in memory. */
-static int fit_memory(struct fit *f)
-{
-	double bytes = 0, before = 0;
-	int64_t first_ns;
-
-	if (fit_ask(f, "SELECT min(start_ns) FROM step", INT64_MIN, &first_ns))
-		return -1;
-	for (uint32_t i = 0; i < f->visits; i++) {
-		const struct fit_visit *v = &f->visit[i];
-
-		bytes += (double)v->bytes;
-		before += v->end_ns <= first_ns ? (double)v->bytes : 0;
-	}
-	if (before <= 0 || before < BEFORE_LEAST * bytes)
-		return 0;
-	return fit_reason(f, "access", 0,
-			  "the job read %.0f %% of the bytes before its first "
-			  "step, and had them in memory then; the benchmark "
-			  "reads them in each epoch",
-			  100 * before / bytes);
-}
-
 int fit_pipeline(struct fit *f)
 {
 	f->w->synchronise.kind =
 		f->ranks > 1 ? WORKLOAD_ALLREDUCE : WORKLOAD_ALONE;
-	return fit_order(f) || fit_memory(f) || fit_batch(f) ||
-	       fit_readers(f) || fit_processor(f) || fit_prefetch(f) ||
-	       fit_open_files(f) || fit_preprocess(f) || fit_times(f);
+	return fit_order(f) || fit_batch(f) || fit_readers(f) ||
+	       fit_processor(f) || fit_prefetch(f) || fit_open_files(f) ||
+	       fit_preprocess(f) || fit_times(f);
 }

@@ -51,7 +51,7 @@ static int of_workers(struct fit *f)
 		"s.thread_id, s.start_ns, s.dur_ns FROM v_span s JOIN process "
 		"p USING (process_id) WHERE s.name = 'preprocess' AND "
 		"s.closed AND s.process_id NOT IN (SELECT worker FROM "
-		"evaluation_worker)), "
+		"evaluation_worker) AND s.start_ns < ?2), "
 		"batch AS MATERIALIZED (SELECT * FROM made m WHERE NOT EXISTS "
 		"(SELECT 1 FROM eval e WHERE e.rank = m.rank AND "
 		"m.start_ns >= e.start_ns AND m.start_ns < e.end_ns)) "
@@ -106,6 +106,23 @@ static int of_fetches(struct fit *f)
 			      n, fit_busy_words(f))
 		 : fit_reason(f, "preprocess.sample_ns", 0,
 			      "no read is in a fetch of the thread that steps");
+}
+
+/* The waits of steps whose samples are in memory. */
+static int of_memory(struct fit *f)
+{
+	int64_t *value;
+	uint32_t n;
+	int rc = fit_column(f,
+			    "SELECT fetch_ns AS ns FROM v_step WHERE rank = ?1 "
+			    "AND steady AND fetch_ns >= 0 LIMIT 500",
+			    &value, &n);
+
+	if (take_batches(f, rc, value, n))
+		return -1;
+	return fit_reason(f, "preprocess.sample_ns", n ? 0.6 : 0,
+			  "fetches of %u steps from memory%s", n,
+			  fit_busy_words(f));
 }
 
 /* --- workers that mark nothing --------------------------------------------- */
@@ -262,7 +279,7 @@ static int read_pauses(struct fit *f, struct pauses *p)
 		    " UNION ALL SELECT start_ns, 0, -1, NULL FROM " FIT_STEPS
 		    " WHERE rank = ?1 ORDER BY 1",
 		    f->err)) {
-		reel_view_bind(&v, f->first_rank);
+		reel_view_bind(&v, 1, f->first_rank);
 		while (!rc && reel_view_next(&v)) {
 			int64_t ns = reel_view_exact(&v, "ns");
 			int64_t bytes = reel_view_exact(&v, "bytes");
@@ -326,6 +343,8 @@ int fit_preprocess(struct fit *f)
 
 	if (p->readers && p->unit == WORKLOAD_THREAD)
 		return of_threads(f);
+	if (!p->readers && p->in_memory == WORKLOAD_PRELOADED)
+		return of_memory(f);
 	if (!p->readers && !f->marks_batches)
 		return of_fetches(f);
 	return p->readers && !f->marks_batches ? of_unmarked_workers(f)

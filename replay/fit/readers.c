@@ -183,6 +183,11 @@ int fit_readers(struct fit *f)
 			   "v_loader_workers",
 			   &workers, &has, f->err))
 		return -1;
+	if ((!has || !workers) &&
+	    f->w->pipeline.in_memory == WORKLOAD_PRELOADED)
+		return fit_reason(f, "pipeline.readers", 0.6,
+				  "no worker process was seen: the thread that "
+				  "steps takes the samples from memory");
 	if (!has || !workers)
 		return fit_threads(f);
 	p->unit = WORKLOAD_PROCESS;
@@ -255,13 +260,20 @@ static int prefetch_of_workers(struct fit *f)
 			  (long long)ahead);
 }
 
+/* Steps of a rank in the epochs that read the files. */
+static int64_t steps_that_read(const struct fit *f)
+{
+	return f->passes < f->epochs ? f->steps / f->epochs * f->passes
+				     : f->steps;
+}
+
 int64_t fit_bytes_of_step(const struct fit *f)
 {
-	int64_t bytes = 0;
+	int64_t bytes = 0, steps = steps_that_read(f);
 
 	for (uint32_t i = 0; i < f->visits; i++)
 		bytes += f->visit[i].bytes;
-	return f->steps ? bytes / f->steps / (f->ranks ? f->ranks : 1) : 0;
+	return steps ? bytes / steps / (f->ranks ? f->ranks : 1) : 0;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -289,8 +301,8 @@ int fit_leads(struct fit *f, struct fit_lead **lead, uint32_t *n)
 		    "FROM " FIT_STEPS " WHERE rank = ?1 ORDER "
 		    "BY 1",
 		    f->err)) {
-		reel_view_bind(&v, f->first_rank);
-		while (!rc && reel_view_next(&v)) {
+		reel_view_bind(&v, 1, f->first_rank);
+		while (!rc && *n < steps_that_read(f) && reel_view_next(&v)) {
 			int64_t bytes = reel_view_exact(&v, "bytes");
 
 			if (bytes >= 0) {

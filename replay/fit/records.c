@@ -230,8 +230,8 @@ static int order_of(struct fit *f, const char *which, struct fit_places *out)
 			end++;
 		/* A process may read all epochs: the first of them. */
 		up += ordered_pairs(r.read + i,
-				    (end - i + (uint32_t)f->epochs - 1) /
-					    (uint32_t)f->epochs,
+				    (end - i + (uint32_t)f->passes - 1) /
+					    (uint32_t)f->passes,
 				    &all);
 	}
 	if (!rc)

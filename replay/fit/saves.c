@@ -218,7 +218,7 @@ static int count_saves(struct fit *f, struct fit_saves *s)
 		    "name "
 		    "= 'checkpoint' AND process_id = ?1 ORDER BY 1",
 		    f->err)) {
-		reel_view_bind(&v, s->group[0].process_id);
+		reel_view_bind(&v, 1, s->group[0].process_id);
 		while (!rc && reel_view_next(&v)) {
 			bool file = reel_view_int(&v, "file");
 			bool step = reel_view_int(&v, "step");

@@ -37,7 +37,8 @@ int fit_column(struct fit *f, const char *sql, int64_t **value, uint32_t *n)
 	*value = NULL;
 	*n = 0;
 	if (!reel_view_open(&v, f->st, sql, f->err)) {
-		reel_view_bind(&v, f->first_rank);
+		reel_view_bind(&v, 1, f->first_rank);
+		reel_view_bind(&v, 2, f->read_until_ns);
 		while (!rc && reel_view_next(&v)) {
 			rc = reel_array_reach(value, &room, *n, sizeof(**value),
 					      f->err);

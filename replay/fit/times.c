@@ -130,7 +130,7 @@ static int takes_of_workers(struct fit *f, int64_t **value, uint32_t *n)
 		    "fetch_ns FROM v_step WHERE rank = ?1 AND fetch_ns >= 0 "
 		    "ORDER BY 1",
 		    f->err)) {
-		reel_view_bind(&v, f->first_rank);
+		reel_view_bind(&v, 1, f->first_rank);
 		while (!rc && reel_view_next(&v)) {
 			int64_t ns = reel_view_int(&v, "take_ns");
 
@@ -151,13 +151,21 @@ static int takes_of_workers(struct fit *f, int64_t **value, uint32_t *n)
 }
 
 /* The same of threads, which do not say when a batch is ready: the reads were a batch
- * further than it. */
+ * further than it, or the epoch finds all in memory. */
 static int takes_of_threads(struct fit *f, int64_t **value, uint32_t *n)
 {
 	int64_t of_step = fit_bytes_of_step(f);
 	struct fit_lead *lead = NULL;
 	uint32_t leads = 0;
-	int rc = of_step ? fit_leads(f, &lead, &leads) : 0;
+	int rc;
+
+	if (f->w->pipeline.in_memory == WORKLOAD_CACHED)
+		return fit_column(f,
+				  "SELECT fetch_ns AS ns FROM v_step WHERE "
+				  "rank = ?1 AND fetch_ns >= 0 AND start_ns >= "
+				  "?2",
+				  value, n);
+	rc = of_step ? fit_leads(f, &lead, &leads) : 0;
 
 	if (!rc && leads) {
 		*value = reel_alloc(leads, sizeof(**value), f->err);

@@ -342,6 +342,6 @@ for how in before within; do
 	"$IOREEL" record -q -o $how.reel -- python3 memory.py $how
 	"$IOREEL" fit $how.reel -o $how.json 2>$how.why
 done
-check 'data that was read before the first step: said' 'grep -q "^access  *0 %  the job read 100 % of the bytes before its first step" before.why'
+check 'data that was read before the first step: said' 'grep -q "^pipeline.in_memory  *90 %  the job read 100 % of the bytes before its first step" before.why'
 check 'not of data that the steps read' '! grep -q "before its first step" within.why'
 finish
