@@ -88,7 +88,7 @@ static uint64_t seed_of(const struct dataset *d)
 
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t sample)
 {
-	if (d->is->series_bytes_n)
+	if (d->is->series_bytes_n && d->part == DATASET_TRAIN)
 		return (uint64_t)
 			d->is->series_bytes[sample % d->is->series_bytes_n];
 	return (uint64_t)quantiles_item(&d->is->sample_bytes, sample,

@@ -35,7 +35,7 @@ struct kind {
 /* A visit of a file as it goes on. */
 struct visit {
 	int64_t process_id, open_id, end;
-	bool any;
+	bool any, look;
 };
 
 struct chain_fit {
@@ -75,7 +75,7 @@ static bool is_usual(int format, int64_t bytes, int64_t asked)
 }
 
 /* The kind of the read in @v, which continues @at; NULL with the error of the fit,
- * or when there are too many kinds. */
+ * of a look, or when there are too many kinds. */
 static struct kind *kind_of(struct chain_fit *c, struct reel_view *v,
 			    const struct fit_file *file, struct visit *at,
 			    bool *begins)
@@ -89,7 +89,12 @@ static struct kind *kind_of(struct chain_fit *c, struct reel_view *v,
 
 	*begins = !at->any || at->process_id != process || at->open_id != open;
 	if (*begins)
-		*at = (struct visit){process, open, 0, true};
+		*at = (struct visit){
+			process, open, 0, true,
+			fit_is_look(c->f, process,
+				    reel_view_exact(v, "start_ns"))};
+	if (at->look)
+		return NULL;
 	if (offset < 0) /* not known: behind the last one */
 		offset = at->end;
 	if (bytes)
@@ -132,12 +137,13 @@ static int each_read(struct chain_fit *c,
 	struct reel_view v;
 	int rc = 0;
 
-	if (!reel_view_open(&v, f->st,
-			    "SELECT path, process_id, open_id, offset, asked, "
-			    "bytes FROM v_event WHERE class = 'data' AND "
-			    "call_group = 'read' AND bytes >= 0 ORDER BY "
-			    "process_id, open_id, start_ns",
-			    f->err))
+	if (!reel_view_open(
+		    &v, f->st,
+		    "SELECT path, process_id, open_id, start_ns, offset, "
+		    "asked, bytes FROM v_event WHERE class = 'data' AND "
+		    "call_group = 'read' AND bytes >= 0 ORDER BY "
+		    "process_id, open_id, start_ns",
+		    f->err))
 		while (!rc && reel_view_next(&v)) {
 			const char *path = reel_view_text(&v, "path");
 			const struct fit_file *file = fit_find(f, path);
@@ -150,7 +156,7 @@ static int each_read(struct chain_fit *c,
 			if (kind)
 				take(c, kind, begins);
 			else
-				rc = 1;
+				rc = !at.look;
 		}
 	if (reel_view_close(&v) || f->err->code)
 		return -1;

@@ -209,6 +209,12 @@ int fit_file_keys(struct fit *f)
 			  f->files);
 }
 
+#define LOOKED_LEAST 8	/* files */
+#define LOOK_BYTES 4096 /* where it is not asked for */
+#define LOOKS_MOST 16	/* of a file, and what each reads at most */
+#define LOOK_READS_MOST 1024
+#define LOOK_BYTES_MOST 1073741824
+#define WHOLE_LEAST 0.75     /* of a file: it is read */
 #define INSPECT_MOST 1000000 /* samples whose sizes are looked at */
 #define SERIES_MOST 65536    /* those whose order is kept */
 
@@ -303,6 +309,114 @@ double fit_read_share(const struct fit *f)
 	return size > 0 ? read / size : 0;
 }
 
+/* Visits of a thread to one file, one behind the other: for one sample. */
+struct opens {
+	uint32_t groups,
+		looks; /* of them: the largest of each reads the sample */
+	double look_reads, look_bytes;
+};
+
+static void add_group(struct opens *o, struct fit_visit **visit, uint32_t n)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (visit[i]->bytes > visit[largest]->bytes)
+			largest = i;
+	for (uint32_t i = 0; i < n; i++) {
+		visit[i]->look = i != largest;
+		if (i == largest)
+			continue;
+		o->looks++;
+		o->look_reads += (double)visit[i]->reads;
+		o->look_bytes += (double)visit[i]->bytes;
+	}
+	o->groups++;
+}
+
+static void put_looks(struct fit *f, const struct opens *o)
+{
+	struct workload_access *a = &f->w->access;
+
+	f->opens_of_sample = (uint32_t)lround((double)f->visits / o->groups);
+	if (f->opens_of_sample < 2 || f->opens_of_sample > LOOKS_MOST + 1)
+		return;
+	a->looks = f->opens_of_sample - 1;
+	a->look_reads = llround(o->look_reads / o->looks);
+	a->look_bytes = llround(o->look_bytes / o->looks);
+	if (a->look_reads > LOOK_READS_MOST)
+		a->look_reads = LOOK_READS_MOST;
+	if (a->look_bytes > LOOK_BYTES_MOST)
+		a->look_bytes = LOOK_BYTES_MOST;
+}
+
+/* Visits are samples, or parts of a file that is read on. */
+static void drop_looks(struct fit *f)
+{
+	struct workload_access *a = &f->w->access;
+
+	f->opens_of_sample = 0;
+	a->looks = 0;
+	a->look_reads = 1;
+	a->look_bytes = LOOK_BYTES;
+}
+
+/* A reader may open a file several times for one sample, as to look at its header
+ * first. Few files follow themselves by chance. */
+static int find_opens(struct fit *f)
+{
+	struct fit_visit **visit;
+	struct opens o = {0};
+	uint32_t end;
+
+	if (f->files < LOOKED_LEAST || f->files < f->steps_of_epoch * f->ranks)
+		return 0;
+	visit = fit_sort_visits(f);
+	if (!visit)
+		return -1;
+	for (uint32_t i = 0; i < f->visits; i = end) {
+		for (end = i + 1; end < f->visits; end++)
+			if (visit[end]->file != visit[i]->file ||
+			    visit[end]->thread_id != visit[i]->thread_id)
+				break;
+		add_group(&o, visit + i, end - i);
+	}
+	free(visit);
+	if (o.groups)
+		put_looks(f, &o);
+	return 0;
+}
+
+static int say_looks(struct fit *f)
+{
+	const struct workload_access *a = &f->w->access;
+
+	return !a->looks ? 0
+			 : fit_reason(f, "access.looks", 0.8,
+				      "a thread opens a file %u times before "
+				      "another one, as a rule: all but one of "
+				      "them for %lld bytes",
+				      f->opens_of_sample,
+				      (long long)a->look_bytes);
+}
+
+/* Does each file serve a step at least, and is it read whole once in an epoch, beside
+ * opens that read less? */
+static bool are_looked_at(const struct fit *f)
+{
+	double whole = 0, files = (double)f->files * (double)f->passes;
+
+	if (f->opens_of_sample < 2 || !f->steps_of_epoch)
+		return false;
+	for (uint32_t i = 0; i < f->visits; i++) {
+		const struct fit_visit *v = &f->visit[i];
+
+		whole += (double)v->bytes >=
+			 WHOLE_LEAST * (double)f->file[v->file].size;
+	}
+	return whole >= 0.9 * files && whole <= 1.1 * files;
+}
+
 /* Does each batch read files of its own, as one of a job does whose sample is a file?
  * CSV files that are read in part hold several. */
 static int are_samples(struct fit *f, bool *out)
@@ -382,6 +496,7 @@ static int sample_a_visit(struct fit *f)
 	bool maps = d->format == WORKLOAD_SAFETENSORS;
 	double visits = (double)f->visits / (double)f->passes / f->files;
 
+	drop_looks(f);
 	f->sample_a_visit = true;
 	f->opens_of_sample = maps ? 2 : 1;
 	d->samples_per_file = llround(visits / f->opens_of_sample);
@@ -429,6 +544,7 @@ static int samples_of_steps(struct fit *f, const struct format *format)
 		       fit_reason(f, "dataset.sample_bytes", 0.7,
 				  "sizes of the files");
 	}
+	drop_looks(f);
 	/* The files are not here: a sample is a step's share of what was read. */
 	fit_sample_a_step(f);
 	if (!f->steps)
@@ -446,6 +562,14 @@ static int samples_of_steps(struct fit *f, const struct format *format)
 			  "sizes of the files by samples_per_file");
 }
 
+/* The readers of the others open a file as often as their libraries do. */
+static bool may_look(int format)
+{
+	return format == WORKLOAD_RAW || format == WORKLOAD_CSV ||
+	       format == WORKLOAD_JPEG || format == WORKLOAD_PNG ||
+	       format == WORKLOAD_NPY;
+}
+
 static int samples_of_files(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
@@ -454,6 +578,8 @@ static int samples_of_files(struct fit *f)
 
 	if (f->mapped)
 		return fit_pages(f);
+	if (may_look(d->format) && find_opens(f))
+		return -1;
 	if (fit_one_sample(d->format)) {
 		d->samples_per_file = 1;
 		if (fit_members(f))
@@ -465,10 +591,20 @@ static int samples_of_files(struct fit *f)
 			       : sample_a_file(f, format);
 	}
 	if (d->format == WORKLOAD_RAW || d->format == WORKLOAD_CSV) {
-		bool whole;
+		bool whole, looks = are_looked_at(f);
 
 		if (are_samples(f, &whole))
 			return -1;
+		if (looks) {
+			d->samples_per_file = 1;
+			return fit_sizes_of_files(f, NULL, 1) ||
+			       fit_reason(f, "dataset.samples_per_file", 0.8,
+					  "each file is read whole once in an "
+					  "epoch, beside opens that look at "
+					  "its start") ||
+			       fit_reason(f, "dataset.sample_bytes", 0.95,
+					  "sizes of the files");
+		}
 		if (whole) {
 			d->samples_per_file = 1;
 			return fit_sizes_of_files(f, NULL, 1) ||
@@ -494,6 +630,8 @@ static int samples_of_files(struct fit *f)
 	if (d->format == WORKLOAD_RAW && fit_records(f))
 		return -1;
 	if (f->records)
+		drop_looks(f);
+	if (f->records)
 		return 0;
 	if (fit_reopens(f))
 		return sample_a_visit(f);
@@ -502,7 +640,7 @@ static int samples_of_files(struct fit *f)
 
 int fit_samples(struct fit *f)
 {
-	if (fit_mapped(f) || samples_of_files(f) ||
+	if (fit_mapped(f) || samples_of_files(f) || say_looks(f) ||
 	    (!f->records && !f->mapped && fit_chain(f)))
 		return -1;
 	/* A chain has all reads of a file in it. */

@@ -22,10 +22,11 @@ struct fit_file {
 
 /* A file that was opened and read: one visit of a reader. */
 struct fit_visit {
-	int64_t process_id, thread_id, bytes;
+	int64_t process_id, thread_id, reads, bytes;
 	int64_t start_ns, end_ns; /* of its first and last read */
 	uint32_t file;		  /* index of the file */
 	uint32_t epoch;
+	bool look; /* before the visit that reads the file */
 };
 
 /* The evaluations of the first rank, in the order of their starts. */
@@ -73,7 +74,8 @@ struct fit {
 	bool busy;	    /* with other programs */
 	double job_percent; /* processor time of that which it could have; < 0 */
 	bool sample_a_visit;	  /* a file of several samples */
-	uint32_t opens_of_sample; /* visits that it then takes */
+	uint32_t opens_of_sample; /* visits that a sample takes, where it is
+				   * a visit or a file; 0: not seen */
 	bool mapped;		  /* most bytes were pages of mappings */
 	bool partial; /* archives of which some members are not read */
 };
@@ -128,14 +130,20 @@ bool fit_evaluates(const struct fit *f, int64_t ns);
 /* The bytes that visits read, of the sizes of their files; 0: these have none. */
 double fit_read_share(const struct fit *f);
 
+/* The visits of the training by process, thread and start: free(). NULL with f->err. */
+struct fit_visit **fit_sort_visits(const struct fit *f);
+
+/* Does the visit that begins at @start_ns only look at its file? */
+bool fit_is_look(const struct fit *f, int64_t process_id, int64_t start_ns);
+
 /* Is a file opened more than once in an epoch, as a rule? */
 bool fit_reopens(const struct fit *f);
 
 /* Do files of @format hold one sample as a rule? */
 bool fit_one_sample(int format);
 
-/* Visits that begin in each batch of a worker, of the @n from @first on: the counts
- * that are not 0, sorted, for free() after a failure, too. 0 or -1. */
+/* Samples, each of as many visits as it takes, that begin in each batch of a worker, of
+ * the @n visits from @first on: the counts that are not 0, sorted, for free() after a failure, too. 0 or -1. */
 int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 			 uint32_t **counts, uint32_t *counts_n);
 

@@ -24,7 +24,7 @@ static double times_read(const struct fit *f)
 	return size > 0 ? read / size : 0;
 }
 
-/* Of the bytes that the training read, the share before @ns. */
+/* The share of the bytes of the training that it read before @ns. */
 static double share_before(const struct fit *f, int64_t ns)
 {
 	double bytes = 0, before = 0;

@@ -29,6 +29,7 @@ static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
 	to->thread_id = reel_view_exact(v, "thread_id");
 	to->start_ns = reel_view_exact(v, "start_ns");
 	to->end_ns = reel_view_exact(v, "end_ns");
+	to->reads = reel_view_int(v, "reads");
 	to->bytes = reel_view_int(v, "bytes");
 	to->file = file;
 	return 0;
@@ -37,7 +38,8 @@ static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
 /* A visit is an open file description that is read. */
 #define VISITS                                                                 \
 	"SELECT process_id, thread_id, min(start_ns) AS start_ns, "            \
-	"max(start_ns + dur_ns) AS end_ns, sum(bytes) AS bytes, path FROM "
+	"max(start_ns + dur_ns) AS end_ns, count(*) AS reads, "                \
+	"sum(bytes) AS bytes, path FROM "
 #define READS "class = 'data' AND call_group = 'read' AND bytes > 0"
 
 /* Logs without descriptions: the reads of a thread between two opens of the file. */
@@ -47,7 +49,7 @@ static const char visits_by_opens[] = VISITS
 	"WHERE " READS
 	" OR class = 'data' AND call_group = 'open' AND errno = 0) "
 	"WHERE call_group = 'read' "
-	"GROUP BY process_id, thread_id, path, visit ORDER BY 3";
+	"GROUP BY process_id, thread_id, path, visit ORDER BY 3, 1";
 
 int fit_visits(struct fit *f)
 {
@@ -63,7 +65,7 @@ int fit_visits(struct fit *f)
 			    f->has_opens ? VISITS
 				    "v_event WHERE " READS
 				    " GROUP BY process_id, open_id, "
-				    "path ORDER BY 3"
+				    "path ORDER BY 3, 1"
 					 : visits_by_opens,
 			    f->err))
 		while (!rc && reel_view_next(&v)) {
@@ -76,6 +78,52 @@ int fit_visits(struct fit *f)
 					       &room);
 		}
 	return reel_view_close(&v) || rc ? -1 : 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct fit_visit *x = *(const struct fit_visit *const *)a;
+	const struct fit_visit *y = *(const struct fit_visit *const *)b;
+
+	if (x->process_id != y->process_id)
+		return x->process_id < y->process_id ? -1 : 1;
+	if (x->thread_id != y->thread_id)
+		return x->thread_id < y->thread_id ? -1 : 1;
+	return (x > y) - (x < y); /* they are in the order of their starts */
+}
+
+struct fit_visit **fit_sort_visits(const struct fit *f)
+{
+	struct fit_visit **visit =
+		reel_alloc((size_t)f->visits + 1, sizeof(*visit), f->err);
+
+	if (!visit)
+		return NULL;
+	for (uint32_t i = 0; i < f->visits; i++)
+		visit[i] = &f->visit[i];
+	qsort(visit, f->visits, sizeof(*visit), by_thread);
+	return visit;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct fit_visit *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->process_id > y->process_id) -
+	       (x->process_id < y->process_id);
+}
+
+bool fit_is_look(const struct fit *f, int64_t process_id, int64_t start_ns)
+{
+	struct fit_visit key = {.process_id = process_id, .start_ns = start_ns};
+	const struct fit_visit *v =
+		f->w->access.looks ? bsearch(&key, f->visit, f->visits,
+					     sizeof(*f->visit), by_start)
+				   : NULL;
+
+	return v && v->look;
 }
 
 /* --- order ---------------------------------------------------------------- */
@@ -283,6 +331,7 @@ int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 			 uint32_t **counts, uint32_t *counts_n)
 {
 	struct begin *begin = sort_begins(f, f->visit + first, n);
+	uint32_t opens = f->opens_of_sample ? f->opens_of_sample : 1;
 	struct reel_view v;
 	uint32_t room = 0;
 	int rc = 0;
@@ -309,7 +358,8 @@ int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 			rc = reel_array_reach(counts, &room, *counts_n,
 					      sizeof(**counts), f->err);
 			if (!rc)
-				(*counts)[(*counts_n)++] = found;
+				(*counts)[(*counts_n)++] =
+					(found + opens - 1) / opens;
 		}
 	if (reel_view_close(&v))
 		rc = -1;
@@ -355,6 +405,7 @@ static int fit_batch(struct fit *f)
 	int64_t steps = f->steps_of_epoch * ranks;
 	uint32_t *counts = NULL, n;
 	int64_t batch = 0, read = 0, batch_of_visits = 0;
+	double opens = f->opens_of_sample ? f->opens_of_sample : 1;
 	int rc;
 
 	if (!steps)
@@ -371,11 +422,8 @@ static int fit_batch(struct fit *f)
 	free(counts);
 	if (rc)
 		return -1;
-	if (f->sample_a_visit)
-		read = llround((double)f->visits / f->opens_of_sample /
-			       (double)f->passes);
-	else if (w->dataset.samples_per_file == 1)
-		read = llround((double)f->visits / (double)f->passes);
+	if (f->sample_a_visit || w->dataset.samples_per_file == 1)
+		read = llround((double)f->visits / opens / (double)f->passes);
 	if (read >= steps && read < samples)
 		batch_of_visits = (read + steps / 2) / steps;
 	w->pipeline.batch = batch	      ? batch

@@ -127,15 +127,6 @@ static int of_memory(struct fit *f)
 
 /* --- workers that mark nothing --------------------------------------------- */
 
-static int by_process(const void *a, const void *b)
-{
-	const struct fit_visit *x = a, *y = b;
-
-	if (x->process_id != y->process_id)
-		return x->process_id < y->process_id ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
 /* Numbers in ascending order. */
 struct numbers {
 	int64_t *value;
@@ -162,8 +153,7 @@ static bool is_any_in(const struct numbers *s, int64_t from, int64_t to)
 static int pauses_of_workers(struct fit *f, const struct numbers *workers,
 			     const struct numbers *taken, struct numbers *out)
 {
-	struct fit_visit *visit =
-		reel_alloc((size_t)f->visits + 1, sizeof(*visit), f->err);
+	struct fit_visit **visit = fit_sort_visits(f);
 
 	out->value =
 		reel_alloc((size_t)f->visits + 1, sizeof(*out->value), f->err);
@@ -171,14 +161,13 @@ static int pauses_of_workers(struct fit *f, const struct numbers *workers,
 		free(visit);
 		return -1;
 	}
-	memcpy(visit, f->visit, f->visits * sizeof(*visit));
-	qsort(visit, f->visits, sizeof(*visit), by_process);
 	for (uint32_t i = 1; i < f->visits; i++) {
-		int64_t process = visit[i].process_id;
-		int64_t from = visit[i - 1].end_ns, to = visit[i].start_ns;
+		int64_t process = visit[i]->process_id;
+		int64_t from = visit[i - 1]->end_ns, to = visit[i]->start_ns;
 
-		if (process == visit[i - 1].process_id && to > from &&
-		    is_any_in(workers, process, process) &&
+		if (process == visit[i - 1]->process_id &&
+		    visit[i]->thread_id == visit[i - 1]->thread_id &&
+		    to > from && is_any_in(workers, process, process) &&
 		    !is_any_in(taken, from, to))
 			out->value[out->n++] = to - from;
 	}

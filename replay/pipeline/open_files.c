@@ -4,11 +4,13 @@
 
 #include <stdlib.h>
 
+#include "lib/buf.h"
 #include "lib/error.h"
 
 #include "replay/dataset/dataset.h"
 #include "replay/dataset/format.h"
 #include "replay/io/io.h"
+#include "replay/workload/workload.h"
 
 struct open_file {
 	void *state;
@@ -75,6 +77,39 @@ static uint32_t find(const struct open_files *f, uint64_t file)
 	return i;
 }
 
+/* An open before the one that reads: the start of the file. */
+static int look_at(struct io *io, const char *path, struct reel_error *err)
+{
+	const struct workload_access *a = io->access;
+	int64_t left = a->look_bytes;
+	size_t most = (size_t)((left + a->look_reads - 1) / a->look_reads);
+	int fd = io_open(io, path, true, err);
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return -1;
+	if (io_room(io, most + 1, err))
+		got = -1;
+	while (got > 0 && left > 0) {
+		size_t n = left < (int64_t)most ? (size_t)left : most;
+
+		got = io_read(io, fd, io->bounce, n, err);
+		left -= got;
+	}
+	return io_close(io, fd, got < 0 ? NULL : err) || got < 0 ? -1 : 0;
+}
+
+static int look(struct open_files *f, uint64_t file, struct reel_error *err)
+{
+	struct reel_buf path = REEL_BUF_INIT;
+	int rc = dataset_path(f->d, file, &path, err);
+
+	for (int64_t i = 0; !rc && i < f->io->access->looks; i++)
+		rc = look_at(f->io, reel_buf_text(&path), err);
+	reel_buf_fini(&path);
+	return rc;
+}
+
 /* Where @file is open: it is opened where it is not. NULL with @err. */
 static struct open_file *get(struct open_files *f, uint64_t file,
 			     struct reel_error *err)
@@ -86,6 +121,8 @@ static struct open_file *get(struct open_files *f, uint64_t file,
 		void *opened = NULL;
 
 		if (f->n == f->most && close_at(f, oldest(f), err))
+			return NULL;
+		if (f->io->access->looks && look(f, file, err))
 			return NULL;
 		if (f->format->open(&opened, f->d, file, f->io, &why)) {
 			dataset_fault(f->d, f->io->root, file, &why, err);

@@ -145,6 +145,8 @@ static void check_access(const struct workload *w, struct workload_faults *f)
 	     a->api != WORKLOAD_POSIX))
 		workload_fault(f, "access.member_opens, access.read_end: only "
 				  "of npz, by its own reader");
+	if (a->looks && a->api == WORKLOAD_MPIIO)
+		workload_fault(f, "access.looks: not with access.api mpiio");
 	if (a->direct && a->transfer_bytes % DIRECT_BYTES)
 		workload_fault(f,
 			       "access.transfer_bytes: %" PRId64

@@ -428,6 +428,8 @@ static void put_lost(struct writing *to)
 			     : "DLIO maps indexed binary alone");
 	if (w->access.open_files > 1)
 		lost(to, "access.open_files: DLIO opens a file a sample");
+	if (w->access.looks)
+		lost(to, "access.looks: DLIO opens a file once to read it");
 	if (w->access.member_opens > 1 || !w->access.read_end)
 		lost(to,
 		     "access.member_opens, access.read_end: DLIO reads with "

@@ -57,7 +57,7 @@ struct workload_dataset {
 	int64_t files, samples_per_file;
 	/* Payload of a sample: a record, an array, an image file, a row. */
 	struct quantiles sample_bytes;
-	/* Not empty: the sizes of the samples in their order, again and again,
+	/* Not empty: the sizes of the training's samples in their order, again and again,
 	 * instead of drawn ones: the files are as long as the recorded ones. */
 	int64_t *series_bytes;
 	uint32_t series_bytes_n;
@@ -106,6 +106,9 @@ struct workload_access {
 	/* The zipfile of Python reads to the end of an npz archive (before Python
 	 * 3.13), or just the bytes that it needs there. */
 	bool read_end;
+	/* Before a file is read it is opened so often, as for its header, each time for
+	 * @look_reads reads of @look_bytes bytes together from its start. */
+	int64_t looks, look_reads, look_bytes;
 	int64_t transfer_bytes; /* of a read at most; 0: as the format's reader */
 	int api;		/* enum workload_api */
 	bool collective;	/* of MPI-IO */
