@@ -14,7 +14,7 @@ R="$IOREEL record"
 
 # --- at a terminal --------------------------------------------------------
 # term.py KEYS COMMAND: run COMMAND on a new terminal. KEYS are words in pairs: the
-# output to wait for, and the keys to type. Prints the status and the output.
+# output to wait for, and the keys to type, "-" none. Prints the status and the output.
 cat >term.py <<'PY'
 import os, pty, select, signal, sys, time
 keys = sys.argv[1].split()
@@ -36,7 +36,7 @@ while time.time() < end:
             if keys[1] == "HANGUP":
                 os.close(fd)
                 fd = -1
-            else:
+            elif keys[1] != "-":
                 os.write(fd, keys[1].encode().decode("unicode_escape").encode())
             del keys[:2]
             continue
@@ -131,7 +131,7 @@ terminals() {
 	go() { $(cat job.$how); }
 	RC
 		(cd shell.$how.d && $PY -S ../term.py \
-			'> go\n ready \x1a Stopped :>on;jobs\n Stopped fg\n finished exit\n' \
+			'> go\n ready \x1a Stopped :>on;jobs\n Stopped fg\n finished - > exit\n' \
 			bash --rcfile ../shell.$how.rc -i 2>&1 |
 			sed 's/\x1b\[[?0-9]*[a-z]//g' |
 			grep -E '^(exit|ready|finished|status|\[1\])' | cut -c 1-14 \
