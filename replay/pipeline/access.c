@@ -140,5 +140,9 @@ int access_check(const struct workload *w, const char *data,
 	    (!own || !is_any_order(w)))
 		return refuse(err, "access.open_files: this reader reads a "
 				   "file from its begin to its end");
+	if (a->reopen && w->dataset.samples_per_file > 1 && !a->chain_n &&
+	    !access_any_order(w))
+		return refuse(err, "access.reopen: this reader reads a file "
+				   "from its begin to its end");
 	return a->direct && w->epochs ? io_direct_check(data, err) : 0;
 }

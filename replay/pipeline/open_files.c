@@ -15,6 +15,7 @@
 struct open_file {
 	void *state;
 	uint64_t file, used; /* used: the turn of its last use */
+	uint64_t next;	     /* the sample behind the one that was read last */
 };
 
 struct open_files {
@@ -110,12 +111,27 @@ static int look(struct open_files *f, uint64_t file, struct reel_error *err)
 	return rc;
 }
 
-/* Where @file is open: it is opened where it is not. NULL with @err. */
-static struct open_file *get(struct open_files *f, uint64_t file,
+/* A stream does not go back, and who reads a file again that is one sample opens it. */
+static bool is_past(const struct open_files *f, const struct open_file *at,
+		    uint64_t sample)
+{
+	return sample < at->next &&
+	       (!f->format->any_order || f->d->samples_per_file == 1);
+}
+
+/* Where the file of @sample is open: it is opened where it is not, or where it is past
+ * the sample. NULL with @err. */
+static struct open_file *get(struct open_files *f, uint64_t sample,
 			     struct reel_error *err)
 {
+	uint64_t file = sample / f->d->samples_per_file;
 	uint32_t i = find(f, file);
 
+	if (i < f->n && is_past(f, &f->at[i], sample)) {
+		if (close_at(f, i, err))
+			return NULL;
+		i = f->n;
+	}
 	if (i == f->n) {
 		struct reel_error why = {0};
 		void *opened = NULL;
@@ -132,6 +148,7 @@ static struct open_file *get(struct open_files *f, uint64_t file,
 		f->at[i] = (struct open_file){.state = opened, .file = file};
 	}
 	f->at[i].used = ++f->turn;
+	f->at[i].next = sample + 1;
 	f->last = i;
 	return &f->at[i];
 }
@@ -140,15 +157,15 @@ int open_files_read(struct open_files *f, uint64_t sample,
 		    struct format_sample *out, struct reel_error *err)
 {
 	uint64_t file = sample / f->d->samples_per_file;
-	const struct open_file *at = get(f, file, err);
+	const struct open_file *at = get(f, sample, err);
 	struct reel_error why; /* not zeroed: this is done for each sample */
 
 	why.code = REEL_OK;
 	if (!at)
 		return -1;
-	return f->format->read(at->state, sample, out, &why)
-		       ? dataset_fault(f->d, f->io->root, file, &why, err)
-		       : 0;
+	if (f->format->read(at->state, sample, out, &why))
+		return dataset_fault(f->d, f->io->root, file, &why, err);
+	return f->io->access->reopen ? open_files_close(f, err) : 0;
 }
 
 int open_files_close(struct open_files *f, struct reel_error *err)

@@ -415,6 +415,7 @@ static int preload_part(struct running *r, enum dataset_part part,
 
 	once.pipeline.readers = 0;
 	once.pipeline.order = WORKLOAD_SEQUENTIAL;
+	once.pipeline.repeats = 1;
 	once.pipeline.drop_last = false;
 	once.pipeline.in_memory = WORKLOAD_NOTHING;
 	once.preprocess.sample_ns.n = 0;
@@ -553,8 +554,7 @@ int run_workload(const struct workload *w, const struct run_options *options,
 	r.start_ns = reel_now_ns();
 	if (!rc && comm->rank == 0 && !options->quiet)
 		reel_progress_start(&r.progress, w->name, "samples",
-				    r.schedule.data.samples *
-					    (uint64_t)w->epochs /
+				    r.schedule.samples * (uint64_t)w->epochs /
 					    (uint64_t)comm->size);
 	if (!rc) {
 		rc = preload(&r, err) || run_epochs(&r, err) ||

@@ -15,6 +15,8 @@ void schedule_init(struct schedule *s, const struct workload *w,
 
 	memset(s, 0, sizeof(*s));
 	dataset_init(&s->data, w, part);
+	s->files = s->data.files * (train ? (uint64_t)p->repeats : 1);
+	s->samples = s->files * s->data.samples_per_file;
 	s->any_order = any_order;
 	s->rank = rank;
 	s->ranks = ranks;
@@ -63,7 +65,7 @@ static uint64_t item_at(const struct schedule *s, uint64_t epoch, uint64_t i,
 /* Batches of rank @rank, all readers together. */
 static uint64_t rank_batches(const struct schedule *s, uint64_t rank)
 {
-	uint64_t n = s->data.samples, round = s->ranks * s->batch;
+	uint64_t n = s->samples, round = s->ranks * s->batch;
 	uint64_t whole = n / round, left = n % round;
 
 	if (s->drop_last)
@@ -84,9 +86,9 @@ static bool any_order_next(const struct schedule *s, struct schedule_cursor *c,
 	uint64_t step = c->batch * s->readers + c->reader;
 	uint64_t i = (step * s->ranks + s->rank) * s->batch + c->at;
 
-	if (c->at == s->batch || i >= s->data.samples)
+	if (c->at == s->batch || i >= s->samples)
 		return false;
-	*sample = item_at(s, c->epoch, i, s->data.samples);
+	*sample = item_at(s, c->epoch, i, s->samples) % s->data.samples;
 	return true;
 }
 
@@ -105,8 +107,7 @@ static uint64_t stream_samples(const struct schedule *s, uint64_t rank,
 {
 	uint64_t all = s->ranks * s->readers;
 	uint64_t slot = stream_slot(s, rank, reader);
-	uint64_t files =
-		s->data.files > slot ? (s->data.files - slot - 1) / all + 1 : 0;
+	uint64_t files = s->files > slot ? (s->files - slot - 1) / all + 1 : 0;
 
 	return files * s->data.samples_per_file;
 }
@@ -126,11 +127,12 @@ static bool stream_next(const struct schedule *s, struct schedule_cursor *c,
 	uint64_t position =
 		c->file_position * all + stream_slot(s, s->rank, c->reader);
 
-	if (c->at == s->batch || position >= s->data.files)
+	if (c->at == s->batch || position >= s->files)
 		return false;
 	/* Files are shuffled; the order within a file is that of the file. */
 	if (!c->in_file)
-		c->file = item_at(s, c->epoch, position, s->data.files);
+		c->file = item_at(s, c->epoch, position, s->files) %
+			  s->data.files;
 	*sample = c->file * s->data.samples_per_file + c->in_file;
 	if (++c->in_file == s->data.samples_per_file) {
 		c->in_file = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which samples a reader reads, in which order. All ranks and readers together
- * read each sample once an epoch, but for the last ones with drop_last.
+ * read each sample once an epoch, or as often as it repeats them, but for the last
+ * ones with drop_last.
  *
  * Formats of any order: position i of the epoch is sample permuted(i), where blocks
  * of samples stay together; step s of
@@ -19,6 +20,7 @@
 
 struct schedule {
 	struct dataset data;
+	uint64_t files, samples; /* of an epoch, again where it repeats them */
 	bool any_order;
 	uint64_t rank, ranks;
 	uint64_t readers; /* at least 1 */

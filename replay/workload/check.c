@@ -145,6 +145,11 @@ static void check_access(const struct workload *w, struct workload_faults *f)
 	     a->api != WORKLOAD_POSIX))
 		workload_fault(f, "access.member_opens, access.read_end: only "
 				  "of npz, by its own reader");
+	if (a->reopen && a->open_files > 1)
+		workload_fault(f, "access.open_files: with access.reopen no "
+				  "file stays open");
+	if (a->reopen && a->api == WORKLOAD_MPIIO)
+		workload_fault(f, "access.reopen: not with access.api mpiio");
 	if (a->looks && a->api == WORKLOAD_MPIIO)
 		workload_fault(f, "access.looks: not with access.api mpiio");
 	if (a->direct && a->transfer_bytes % DIRECT_BYTES)
@@ -266,6 +271,13 @@ static void check_pipeline(const struct workload *w, struct workload_faults *f)
 		workload_fault(f, "pipeline.start_once: there are no readers");
 	if (!p->readers && p->take_ns.n)
 		workload_fault(f, "pipeline.take_ns: there are no readers");
+	if ((double)w->dataset.files * (double)w->dataset.samples_per_file *
+		    (double)p->repeats >
+	    SAMPLES_MOST)
+		workload_fault(f,
+			       "pipeline.repeats: more than %.3g samples in an "
+			       "epoch",
+			       SAMPLES_MOST);
 	if (p->in_memory && w->access.collective)
 		workload_fault(f, "pipeline.in_memory: not with "
 				  "access.collective");

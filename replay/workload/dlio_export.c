@@ -224,6 +224,8 @@ static void put_reader(struct writing *to)
 		line(to, "  shuffle_size: %" PRId64, p->window);
 	if (p->block > 1)
 		lost(to, "pipeline.block: single samples are shuffled");
+	if (p->repeats > 1)
+		lost(to, "pipeline.repeats: DLIO reads a sample once an epoch");
 	if (p->in_memory)
 		lost(to, "pipeline.in_memory: DLIO reads the data set in each "
 			 "epoch");
@@ -428,6 +430,8 @@ static void put_lost(struct writing *to)
 			     : "DLIO maps indexed binary alone");
 	if (w->access.open_files > 1)
 		lost(to, "access.open_files: DLIO opens a file a sample");
+	if (w->access.reopen)
+		lost(to, "access.reopen: DLIO opens a file once to read it");
 	if (w->access.looks)
 		lost(to, "access.looks: DLIO opens a file once to read it");
 	if (w->access.member_opens > 1 || !w->access.read_end)

@@ -104,7 +104,9 @@ static int put_reads(const struct workload *w, struct reel_buf *out,
 		       w->name,
 		       shuffled && w->dataset.samples_per_file > 1 ? "randread"
 								   : "read",
-		       jobs, w->pipeline.in_memory ? 1 : w->epochs,
+		       jobs,
+		       w->pipeline.in_memory ? 1
+					     : w->epochs * w->pipeline.repeats,
 		       shuffled ? "random" : "sequential") ||
 	       (w->pipeline.unit == WORKLOAD_THREAD &&
 		reel_buf_puts(out, "thread=1\n", err)) ||

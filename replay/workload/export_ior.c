@@ -87,6 +87,6 @@ int export_ior(const struct workload *w, struct reel_buf *out,
 						 : "POSIX",
 		w->access.collective ? " -c" : "", transfer, sample,
 		segments > 0 ? segments : 1,
-		w->pipeline.in_memory ? 1 : w->epochs,
+		w->pipeline.in_memory ? 1 : w->epochs * w->pipeline.repeats,
 		w->pipeline.order == WORKLOAD_SEQUENTIAL ? "" : " -z", w->name);
 }

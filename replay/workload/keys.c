@@ -124,6 +124,7 @@ static const struct workload_key access_state[] = {
 
 static const struct workload_key access[] = {
 	INTEGER(workload_access, open_files, 1, 1024, 1),
+	BOOL(workload_access, reopen, 0),
 	INTEGER(workload_access, member_opens, 1, 2, 1),
 	BOOL(workload_access, read_end, 1),
 	INTEGER(workload_access, looks, 0, 16, 0),
@@ -146,6 +147,7 @@ static const struct workload_key pipeline[] = {
 	INTEGER(workload_pipeline, block, 1, MOST_COUNT, 1),
 	BOOL(workload_pipeline, reshuffle, 1),
 	INTEGER(workload_pipeline, seed, 0, MOST_SEED, 1),
+	INTEGER(workload_pipeline, repeats, 1, 10000, 1),
 	INTEGER(workload_pipeline, batch, 1, 1e6, 1),
 	BOOL(workload_pipeline, drop_last, 0),
 	WORD(workload_pipeline, in_memory, memories, WORKLOAD_NOTHING),

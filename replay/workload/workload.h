@@ -100,6 +100,7 @@ struct workload_access {
 	/* Files that a reader of arrays keeps open until its epoch ends; the one
 	 * that was used least recently is closed for another. */
 	int64_t open_files;
+	bool reopen; /* a file is opened for each of its samples */
 	/* np.load() opens a member of an npz archive so often: once from NumPy 2.3
 	 * on, twice before. */
 	int64_t member_opens;
@@ -137,7 +138,8 @@ struct workload_pipeline {
 	int64_t block;	  /* samples that stay together in a shuffle */
 	bool reshuffle;	  /* another order each epoch */
 	int64_t seed;
-	int64_t batch; /* samples of a rank */
+	int64_t repeats; /* an epoch reads each sample so often */
+	int64_t batch;	 /* samples of a rank */
 	bool drop_last;
 	int in_memory;	  /* enum workload_memory */
 	int64_t start_ns; /* until readers begin, in each epoch */
