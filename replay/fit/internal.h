@@ -12,6 +12,8 @@ struct reel_store;
 struct workload;
 
 #define FIT_QUANTILES 257
+/* safe_open() opens the file, and so does the storage of its tensors. */
+#define FIT_SAFETENSORS_OPENS 2
 
 /* A file of the data set. */
 struct fit_file {
@@ -135,6 +137,20 @@ struct fit_visit **fit_sort_visits(const struct fit *f);
 
 /* Does the visit that begins at @start_ns only look at its file? */
 bool fit_is_look(const struct fit *f, int64_t process_id, int64_t start_ns);
+
+/* opens.c: visits of a file one behind the other are for one sample: the looks of
+ * them, and how many. 0 or -1. */
+int fit_opens(struct fit *f);
+/* They are not: visits are samples, or parts of a file that is read on. */
+void fit_drop_looks(struct fit *f);
+/* Is each file read whole once in an epoch, beside opens that read less? */
+bool fit_looks_at_files(const struct fit *f);
+/* Does a visit read its whole file, as a rule? */
+bool fit_reads_whole(const struct fit *f);
+/* Say what was found. 0 or -1. */
+int fit_say_looks(struct fit *f);
+int fit_repeats(struct fit *f);
+int fit_reopen(struct fit *f);
 
 /* Is a file opened more than once in an epoch, as a rule? */
 bool fit_reopens(const struct fit *f);

@@ -14,6 +14,8 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
+#define SIEVE 65536 /* the buffer of HDF5 for contiguous data */
+
 /* --- visits of files ------------------------------------------------------ */
 
 static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
@@ -204,6 +206,9 @@ static int fit_block(struct fit *f, int64_t run_bytes)
 	struct workload_pipeline *p = &f->w->pipeline;
 	double size = 0, samples;
 
+	/* HDF5 reads a small slice together with what is behind it. */
+	if (f->w->dataset.format == WORKLOAD_HDF5 && run_bytes <= SIEVE)
+		return 0;
 	for (uint32_t i = 0; i < f->files; i++)
 		size += (double)f->file[i].size;
 	if (p->order != WORKLOAD_SHUFFLE || size <= 0)
@@ -400,7 +405,8 @@ static int fit_steps_of_epoch(struct fit *f, int64_t samples, int64_t steps)
 static int fit_batch(struct fit *f)
 {
 	struct workload *w = f->w;
-	int64_t samples = w->dataset.files * w->dataset.samples_per_file;
+	int64_t samples = w->dataset.files * w->dataset.samples_per_file *
+			  w->pipeline.repeats;
 	int64_t ranks = f->ranks ? f->ranks : 1;
 	int64_t steps = f->steps_of_epoch * ranks;
 	uint32_t *counts = NULL, n;

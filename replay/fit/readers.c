@@ -407,8 +407,8 @@ int fit_open_files(struct fit *f)
 		return fit_reason(f, "access.open_files", 0.3,
 				  "all files stay mapped");
 	}
-	if (!format || !format->any_order || f->w->access.chain_n ||
-	    f->w->pipeline.unit != WORKLOAD_PROCESS)
+	if (f->w->access.reopen || !format || !format->any_order ||
+	    f->w->access.chain_n || f->w->pipeline.unit != WORKLOAD_PROCESS)
 		return 0;
 	c = reel_alloc(2 * (size_t)f->visits + 1, sizeof(*c), f->err);
 	if (!c)

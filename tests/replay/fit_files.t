@@ -112,8 +112,8 @@ with ioreel.span("epoch", 0):
         read(step)
 PY
 done
-# epochs NAME: epochs, and samples of a file.
-epochs() { python3 -c "import json; d = json.load(open('$1.json')); print(d['epochs'], d['dataset']['samples_per_file'])"; }
-is 'three passes over the files are three epochs' "$(epochs passes)" '3 1'
-is 'files that are read again in any order hold several samples' "$(epochs mixed)" '1 3'
+# epochs NAME: epochs, samples of a file, and how often an epoch reads them.
+epochs() { python3 -c "import json; d = json.load(open('$1.json')); print(d['epochs'], d['dataset']['samples_per_file'], d['pipeline']['repeats'])"; }
+is 'three passes over the files are three epochs' "$(epochs passes)" '3 1 1'
+is 'files that are read whole again in any order repeat' "$(epochs mixed)" '1 1 3'
 finish

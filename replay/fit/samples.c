@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* The samples of the data set: how many a file has, and their sizes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+
+#include "replay/dataset/format.h"
+#include "replay/fit/internal.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+#define INSPECT_MOST 1000000 /* samples whose sizes are looked at */
+#define SERIES_MOST 65536    /* those whose order is kept */
+
+/* --- samples -------------------------------------------------------------- */
+
+bool fit_one_sample(int format)
+{
+	return format == WORKLOAD_NPZ || format == WORKLOAD_NPY ||
+	       format == WORKLOAD_JPEG || format == WORKLOAD_PNG ||
+	       format == WORKLOAD_SAFETENSORS;
+}
+
+int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	int64_t *series = NULL;
+
+	if (all && n <= SERIES_MOST) {
+		series = reel_alloc(n, sizeof(*value), f->err);
+		if (!series)
+			return -1;
+		memcpy(series, value, n * sizeof(*value));
+	}
+	if (quantiles_of(&d->sample_bytes, value, n, FIT_QUANTILES, f->err) ||
+	    d->sample_bytes.n < 2) {
+		free(series);
+		return d->sample_bytes.n ? 0 : -1;
+	}
+	d->series_bytes = series;
+	d->series_bytes_n = series ? n : 0;
+	return 0;
+}
+
+/* Sizes of the samples of the files themselves, as far as they can be read. */
+static int inspect_files(struct fit *f, const struct format *format,
+			 uint64_t *samples)
+{
+	int64_t *value = NULL;
+	uint32_t n = 0, room = 0;
+	uint32_t looked = 0;
+	int rc = 0;
+
+	for (; !rc && looked < f->files && n < INSPECT_MOST; looked++)
+		rc = format->inspect(f->file[looked].path, &value, &n, &room,
+				     f->err);
+	/* Files that were not looked at are taken to hold as many. */
+	*samples = looked ? (uint64_t)n * f->files / looked : 0;
+	if (!rc && n)
+		rc = fit_sizes(f, value, n, looked == f->files);
+	free(value);
+	return rc;
+}
+
+/* The first sample of a file has the bytes that are left over, so that files get their
+ * size. */
+int fit_sizes_of_files(struct fit *f, const struct format *format,
+		       int64_t samples)
+{
+	bool all = samples == 1 || f->files <= SERIES_MOST / samples;
+	int64_t each = all ? samples : 1;
+	int64_t *value =
+		reel_alloc((size_t)(f->files * each), sizeof(*value), f->err);
+	int rc;
+
+	if (!value)
+		return -1;
+	for (int64_t i = 0; i < f->files * each; i++) {
+		uint64_t size = (uint64_t)f->file[i / each].size;
+		int64_t payload =
+			(int64_t)(format && format->payload
+					  ? format->payload(size,
+							    (uint64_t)samples)
+					  : size);
+
+		value[i] = payload / samples;
+		if (all && i % each == 0)
+			value[i] += payload % samples;
+	}
+	rc = fit_sizes(f, value, (uint32_t)(f->files * each), all);
+	free(value);
+	return rc;
+}
+
+double fit_read_share(const struct fit *f)
+{
+	double read = 0, size = 0;
+
+	for (uint32_t i = 0; i < f->visits; i++) {
+		read += (double)f->visit[i].bytes;
+		size += (double)f->file[f->visit[i].file].size;
+	}
+	return size > 0 ? read / size : 0;
+}
+
+/* Does each batch read files of its own, as one of a job does whose sample is a file?
+ * CSV files that are read in part hold several. */
+static int are_samples(struct fit *f, bool *out)
+{
+	double read = fit_read_share(f);
+	uint32_t *counts, n;
+	int rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
+
+	free(counts);
+	*out = n && 10 * (int64_t)n >= 9 * f->steps &&
+	       f->visits < 2 * f->files * f->passes &&
+	       (f->w->dataset.format == WORKLOAD_RAW ||
+		(read >= 0.9 && read <= 1.1));
+	return rc;
+}
+
+/* A file with all samples of many steps is read whole, and stays in memory. */
+static int parts_in_memory(struct fit *f, const struct format *format)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
+	fit_sample_a_step(f);
+	return fit_sizes_of_files(f, format, d->samples_per_file) ||
+	       fit_reason(f, "dataset.samples_per_file", 0.2,
+			  "%u files in memory serve %lld steps of an epoch: a "
+			  "step counts as one sample",
+			  f->files, (long long)f->steps_of_epoch) ||
+	       fit_reason(f, "dataset.sample_bytes", 0.5,
+			  "sizes of the files by samples_per_file");
+}
+
+/* One sample a file, which holds nothing else. */
+static int sample_a_file(struct fit *f, const struct format *format)
+{
+	/* Fewer files than steps: a sample is a part of one. */
+	bool parts = f->files < f->steps_of_epoch && !fit_reopens(f);
+
+	if (parts && f->w->pipeline.in_memory)
+		return parts_in_memory(f, format);
+	return fit_sizes_of_files(f, format, 1) ||
+	       fit_reason(f, "dataset.samples_per_file", parts ? 0.1 : 0.9,
+			  parts ? "files of this format hold one sample as a "
+				  "rule, but the steps of an epoch are more "
+				  "than the files"
+				: "files of this format hold one sample as a "
+				  "rule") ||
+	       fit_reason(f, "dataset.sample_bytes", parts ? 0.1 : 0.95,
+			  "sizes of the files without the format's own bytes");
+}
+
+bool fit_reopens(const struct fit *f)
+{
+	return f->visits >= 2 * f->files * f->passes;
+}
+
+int fit_sizes_of_visits(struct fit *f)
+{
+	int64_t *value = reel_alloc(f->visits, sizeof(*value), f->err);
+	int rc = value ? 0 : -1;
+
+	for (uint32_t i = 0; !rc && i < f->visits; i++)
+		value[i] = f->visit[i].bytes;
+	rc = rc || fit_sizes(f, value, f->visits, false);
+	free(value);
+	return rc ? -1
+		  : fit_reason(
+			    f, "dataset.sample_bytes", 0.5,
+			    "bytes that were read from an open to the close");
+}
+
+/* Files that are opened again and again in an epoch: for a sample each time. */
+static int sample_a_visit(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	const struct format *format = format_of(d->format);
+	bool maps = d->format == WORKLOAD_SAFETENSORS;
+	double visits = (double)f->visits / (double)f->passes / f->files;
+
+	fit_drop_looks(f);
+	f->sample_a_visit = true;
+	f->opens_of_sample = maps ? FIT_SAFETENSORS_OPENS : 1;
+	d->samples_per_file = llround(visits / f->opens_of_sample);
+	if (fit_reason(f, "dataset.samples_per_file", 0.5,
+		       "each file was opened %.1f times in an epoch: a "
+		       "sample each time%s",
+		       visits / f->opens_of_sample,
+		       maps ? ", by two opens" : ""))
+		return -1;
+	/* Pages show no sizes: the kernel maps their neighbours too. */
+	return maps ? fit_sizes_of_files(f, format, d->samples_per_file) ||
+			       fit_reason(f, "dataset.sample_bytes", 0.5,
+					  "sizes of the files by "
+					  "samples_per_file")
+		    : fit_sizes_of_visits(f);
+}
+
+void fit_sample_a_step(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
+	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
+	/* Steps that find no sample left would be an epoch's end. */
+	if (f->w->pipeline.in_memory &&
+	    d->samples_per_file * f->files < f->steps_of_epoch * f->ranks)
+		d->samples_per_file++;
+	if (d->samples_per_file < 1)
+		d->samples_per_file = 1;
+}
+
+/* Samples by the steps: no format counts them, and no call reads one. */
+static int samples_of_steps(struct fit *f, const struct format *format)
+{
+	struct workload_dataset *d = &f->w->dataset;
+
+	if (d->format == WORKLOAD_RAW && f->steps_of_epoch &&
+	    f->files >= 2 * f->steps_of_epoch * f->ranks &&
+	    fit_read_share(f) >= 0.9) {
+		d->samples_per_file = 1;
+		return fit_sizes_of_files(f, NULL, 1) ||
+		       fit_reason(f, "dataset.samples_per_file", 0.7,
+				  "%u files are read whole in the %lld steps "
+				  "of an epoch",
+				  f->files, (long long)f->steps_of_epoch) ||
+		       fit_reason(f, "dataset.sample_bytes", 0.7,
+				  "sizes of the files");
+	}
+	fit_drop_looks(f);
+	/* The files are not here: a sample is a step's share of what was read. */
+	fit_sample_a_step(f);
+	if (!f->steps)
+		return fit_sizes_of_files(f, format, 1) ||
+		       fit_reason(f, "dataset.samples_per_file", 0.2,
+				  "neither steps nor samples are seen: a file "
+				  "counts as one") ||
+		       fit_reason(f, "dataset.sample_bytes", 0.2,
+				  "sizes of the files");
+	return fit_sizes_of_files(f, format, d->samples_per_file) ||
+	       fit_reason(f, "dataset.samples_per_file", 0.2,
+			  "the files cannot be read here; a step counts as one "
+			  "sample") ||
+	       fit_reason(f, "dataset.sample_bytes", 0.2,
+			  "sizes of the files by samples_per_file");
+}
+
+/* The readers of the others open a file as often as their libraries do. */
+static bool may_look(int format)
+{
+	return format == WORKLOAD_RAW || format == WORKLOAD_CSV ||
+	       format == WORKLOAD_JPEG || format == WORKLOAD_PNG ||
+	       format == WORKLOAD_NPY;
+}
+
+static int samples_of_files(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	const struct format *format = format_of(d->format);
+	uint64_t samples = 0;
+
+	if (f->mapped)
+		return fit_pages(f);
+	if (may_look(d->format) && fit_opens(f))
+		return -1;
+	if (fit_one_sample(d->format)) {
+		d->samples_per_file = 1;
+		if (fit_members(f))
+			return -1;
+		if (f->partial)
+			return 0;
+		return f->files < f->steps_of_epoch && fit_reopens(f) &&
+				       !fit_reads_whole(f)
+			       ? sample_a_visit(f)
+			       : sample_a_file(f, format);
+	}
+	if (d->format == WORKLOAD_RAW || d->format == WORKLOAD_CSV) {
+		bool whole, looks = fit_looks_at_files(f);
+
+		if (are_samples(f, &whole))
+			return -1;
+		if (looks) {
+			d->samples_per_file = 1;
+			return fit_sizes_of_files(f, NULL, 1) ||
+			       fit_reason(f, "dataset.samples_per_file", 0.8,
+					  "each file is read whole once in an "
+					  "epoch, beside opens that look at "
+					  "its start") ||
+			       fit_reason(f, "dataset.sample_bytes", 0.95,
+					  "sizes of the files");
+		}
+		if (whole) {
+			d->samples_per_file = 1;
+			return fit_sizes_of_files(f, NULL, 1) ||
+			       fit_reason(
+				       f, "dataset.samples_per_file", 0.9,
+				       "each batch reads files of its own") ||
+			       fit_reason(f, "dataset.sample_bytes", 0.95,
+					  "sizes of the files");
+		}
+	}
+	if (format && format->inspect && inspect_files(f, format, &samples))
+		return -1;
+	if (samples) {
+		d->samples_per_file = (int64_t)(samples / f->files);
+		if (d->samples_per_file < 1)
+			d->samples_per_file = 1;
+		return fit_reason(f, "dataset.samples_per_file", 0.95,
+				  "%llu samples were counted in the files",
+				  (unsigned long long)samples) ||
+		       fit_reason(f, "dataset.sample_bytes", 0.95,
+				  "sizes of the samples in the files");
+	}
+	if (d->format == WORKLOAD_RAW && fit_records(f))
+		return -1;
+	if (f->records)
+		fit_drop_looks(f);
+	if (f->records)
+		return 0;
+	if (fit_reopens(f) && fit_reads_whole(f)) {
+		d->samples_per_file = 1;
+		return fit_sizes_of_files(f, NULL, 1) ||
+		       fit_reason(f, "dataset.samples_per_file", 0.5,
+				  "each visit of a file reads it whole") ||
+		       fit_reason(f, "dataset.sample_bytes", 0.8,
+				  "sizes of the files");
+	}
+	if (fit_reopens(f))
+		return sample_a_visit(f);
+	return samples_of_steps(f, format);
+}
+
+int fit_samples(struct fit *f)
+{
+	struct workload_access *a = &f->w->access;
+
+	if (fit_mapped(f) || samples_of_files(f) || fit_say_looks(f) ||
+	    (!f->records && !f->mapped && fit_chain(f)))
+		return -1;
+	/* A chain has all reads of a file in it. */
+	if (a->chain_n) {
+		a->member_opens = 1;
+		a->read_end = true;
+	}
+	if (f->records || f->mapped)
+		return 0;
+	return fit_reopen(f) || fit_repeats(f) ? -1 : 0;
+}
