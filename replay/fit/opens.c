@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an open of a file stands for: a sample, a part of one, or a look at it. */
+/* An open of a file stands for a sample, a part of one, or a look at it. */
 #include <math.h>
 #include <stdlib.h>
 
