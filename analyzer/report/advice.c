@@ -34,6 +34,7 @@ const struct advice_threshold advice_threshold = {
 	.matters_share = 0.05,
 	.open_share = 0.30,
 	.opens = 100,
+	.opens_of_file = 8,
 	.meta_share = 0.30,
 	.meta_calls = 1000,
 	.code_share = 0.50,
@@ -157,8 +158,20 @@ bool advice_is_start_up(const struct report *r, struct advice *a)
 	return true;
 }
 
+/* Opens of a data file in an epoch: a reader that opens it for each sample has many. */
+static double opens_of_file(const struct report *r)
+{
+	int64_t epochs = r->epochs > 1 ? r->epochs : 1;
+
+	return r->data_files ? (double)r->data_opens / (double)r->data_files /
+				       (double)epochs
+			     : 0;
+}
+
 static bool file_open(const struct report *r, struct advice *a)
 {
+	double of_file = opens_of_file(r);
+	bool again = of_file >= advice_threshold.opens_of_file;
 	const struct report_group *o = &r->group[REEL_GROUP_OPEN];
 	const struct report_group *c = &r->group[REEL_GROUP_CLOSE];
 	double share = of_io(r, o->dur_ns + c->dur_ns);
@@ -180,6 +193,13 @@ static bool file_open(const struct report *r, struct advice *a)
 			a->text, "; median data file %s",
 			reel_num_size(size, (double)r->median_file_bytes));
 	advice_append(a->text, ")");
+	if (again)
+		advice_append(
+			a->text, "; %s data %s opened %.3g times each%s",
+			reel_num_count(num, r->data_files),
+			advice_number(r->data_files, "file is", "files are"),
+			of_file, r->epochs > 1 ? " in an epoch" : "");
+	advice_fact(a, "opens_of_file", "", of_file);
 	advice_fact(a, "opens", "calls", (double)o->calls);
 	advice_fact(a, "open_close_share", "share", share);
 	advice_fact(a, "median_file", "B", (double)r->median_file_bytes);
@@ -188,6 +208,9 @@ static bool file_open(const struct report *r, struct advice *a)
 			      r->transfer[1].calls > r->transfer[0].calls
 				      ? "fewer, larger files to write, or "
 					"files that stay open."
+			      : again ? "files that stay open from one sample "
+					"to the next: a worker opens each "
+					"once."
 				      : "samples packed into TFRecord, "
 					"WebDataset or HDF5 shards.");
 	advice_append(a->text, ".");

@@ -26,7 +26,8 @@ struct advice_threshold {
 	double matters_share; /* I/O that is worth advice, of the run */
 	double open_share; /* FILE-OPEN: open and close, of all calls' time */
 	int64_t opens;
-	double meta_share; /* META-HEAVY: stat, seek, rename ..., likewise */
+	double opens_of_file; /* in an epoch */
+	double meta_share;    /* META-HEAVY: stat, seek, rename ..., likewise */
 	int64_t meta_calls;
 	double code_share;  /* ... on code and system files: start-up */
 	double small_share; /* SMALL-READ, -WRITE: below 16 KiB, likewise */

@@ -97,6 +97,15 @@ static void calls(void)
 	r.group[REEL_GROUP_OPEN].dur_ns = 2 * S;
 	r.group_sum_ns = 6 * S;
 	ok(has(&r, "FILE-OPEN"), "FILE-OPEN: opens that cost time");
+	ok(strstr(r.advice[0].try_this, "shards"), "of many files: fewer");
+	r.data_files = 4;
+	r.data_opens = 2400;
+	r.epochs = 2;
+	has(&r, "FILE-OPEN");
+	ok(strstr(r.advice[0].text,
+		  "4 data files are opened 300 times each in an epoch"),
+	   "opens of the same files");
+	ok(strstr(r.advice[0].try_this, "stay open"), "of few: they stay open");
 	r.io_ns = S / 10;
 	ok(!has(&r, "FILE-OPEN"), "not where I/O costs no time");
 
