@@ -9,8 +9,9 @@
 #include "replay/fit/internal.h"
 #include "replay/workload/workload.h"
 
-#define KEPT_LEAST 0.9 /* of the bytes: the data set is kept in memory */
-#define ONCE_MOST 1.5  /* times that its bytes are then read */
+#define KEPT_LEAST 0.9	 /* of the bytes: the data set is kept in memory */
+#define ONCE_MOST 1.5	 /* times that its bytes are then read */
+#define LATER_LEAST 0.25 /* of the steps: else too few to tell */
 
 /* Bytes that the training read, by the size of its files. */
 static double times_read(const struct fit *f)
@@ -64,7 +65,8 @@ static int may_cache(struct fit *f, bool *out)
 	return 0;
 }
 
-/* The start of the first rank's second epoch; INT64_MIN: there is none. */
+/* The start of the first rank's second epoch; INT64_MIN: there is none, or the job
+ * ended soon after it. */
 static int second_epoch(struct fit *f, int64_t *out)
 {
 	int64_t *value;
@@ -73,10 +75,11 @@ static int second_epoch(struct fit *f, int64_t *out)
 			    "SELECT start_ns AS ns FROM step WHERE rank = ?1 "
 			    "AND epoch_span IS NOT (SELECT epoch_span FROM "
 			    "step WHERE rank = ?1 ORDER BY start_ns LIMIT 1) "
-			    "ORDER BY start_ns LIMIT 1",
+			    "ORDER BY start_ns",
 			    &value, &n);
 
-	*out = !rc && n ? value[0] : INT64_MIN;
+	*out = !rc && n && n >= LATER_LEAST * (double)f->steps ? value[0]
+							       : INT64_MIN;
 	free(value);
 	return rc;
 }

@@ -95,6 +95,11 @@ for kept in nothing preloaded cached one-file; do
 	read_bytes=$(sql job.db "SELECT sum(read_bytes) FROM v_file WHERE path LIKE '%.jpg' OR path LIKE '%.npz'")
 	is "fit: $kept: bytes, within 2 %" "$(member out "abs(d['read_bytes'] / $read_bytes - 1) < 0.02")" True
 done
+# A job that ends soon after its second epoch began shows no cache.
+sed 's/for step in range(6)/for step in range(6 if not epoch else 1 if epoch < 2 else 0)/' job.py >short.py
+PYTHONPATH="$TOP/preload/python" "$IOREEL" record -q -o short.reel -- python3 short.py cached
+"$IOREEL" fit -q short.reel -o short.json
+is 'fit: a second epoch of one step' "$(member short.json 'd["pipeline"]["in_memory"]')" nothing
 is 'fit: a step that finds its samples in memory still works on them (0.5 ms each)' \
 	"$(member preloaded.json '0.02e6 < d["preprocess"]["sample_ns"]["quantiles"][0] < 3e6')" True
 finish
