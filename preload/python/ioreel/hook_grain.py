@@ -22,11 +22,7 @@ def _hook_loader(data_loader):
 
 
 def _hook_worker(process_prefetch):
-    def began(*args, **kwargs):
-        shim.note("role", "worker")
-        process_prefetch.next = wrap.spanned(next, shim.PREPROCESS)
-
-    wrap.patch(process_prefetch, "_put_dataset_elements_in_buffer", began)
+    wrap.patch_worker(process_prefetch, "_put_dataset_elements_in_buffer")
 
 
 def install(module):

@@ -98,10 +98,7 @@ def _feeder(owner, *names):
 
 def _producer(module):
     """The function of the worker processes of batchgenerators."""
-    def began(*args, **kwargs):
-        shim.note("role", "worker")
-        module.next = wrap.spanned(next, shim.PREPROCESS)
-    wrap.patch(module, "producer", began)
+    wrap.patch_worker(module, "producer")
 
 
 def _background(module):

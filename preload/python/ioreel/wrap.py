@@ -83,6 +83,15 @@ def patch(owner, name, enter, leave=nothing):
     setattr(owner, name, around(getattr(owner, name), enter, leave))
 
 
+def patch_worker(module, name):
+    """The function of worker processes, which takes each batch by next()."""
+    def began(*args, **kwargs):
+        shim.note("role", "worker")
+        module.next = spanned(next, shim.PREPROCESS)
+
+    patch(module, name, began)
+
+
 def patch_span(owner, name, kind, before=None):
     """Make owner.name a span; returns the wrapper."""
     wrapper = spanned(getattr(owner, name), kind, before)
