@@ -139,8 +139,8 @@ bool fit_reads_whole(const struct fit *f)
 	       whole_visits(f) >= 0.9 * f->visits;
 }
 
-/* How often an epoch visits a file for a sample of it. Each rank loads a data set that
- * stays in memory. */
+/* An epoch visits a file so often for a sample of it. Each rank loads a data set that
+ * stays in memory: one visit stands for those of all ranks. */
 static double times_visited(const struct fit *f)
 {
 	double visits = (double)f->visits / (double)f->passes / f->files;

@@ -122,19 +122,28 @@ static int are_samples(struct fit *f, bool *out)
 	return rc;
 }
 
-/* A file with all samples of many steps is read whole, and stays in memory. */
-static int parts_in_memory(struct fit *f, const struct format *format)
+/* The calls show no smaller samples than the steps. */
+static int sample_a_step(struct fit *f, const struct format *format,
+			 const char *why)
 {
 	struct workload_dataset *d = &f->w->dataset;
 
 	fit_sample_a_step(f);
 	return fit_sizes_of_files(f, format, d->samples_per_file) ||
 	       fit_reason(f, "dataset.samples_per_file", 0.2,
-			  "%u files in memory serve %lld steps of an epoch: a "
-			  "step counts as one sample",
-			  f->files, (long long)f->steps_of_epoch) ||
-	       fit_reason(f, "dataset.sample_bytes", 0.5,
+			  "%s; a step counts as one sample", why) ||
+	       fit_reason(f, "dataset.sample_bytes", 0.2,
 			  "sizes of the files by samples_per_file");
+}
+
+/* A sample is a file. The caller says why. */
+static int sample_a_whole_file(struct fit *f, const struct format *format,
+			       double confidence)
+{
+	f->w->dataset.samples_per_file = 1;
+	return fit_sizes_of_files(f, format, 1) ||
+	       fit_reason(f, "dataset.sample_bytes", confidence,
+			  "sizes of the files");
 }
 
 /* One sample a file, which holds nothing else. */
@@ -144,7 +153,9 @@ static int sample_a_file(struct fit *f, const struct format *format)
 	bool parts = f->files < f->steps_of_epoch && !fit_reopens(f);
 
 	if (parts && f->w->pipeline.in_memory)
-		return parts_in_memory(f, format);
+		return sample_a_step(f, format,
+				     "fewer files than steps, which find them "
+				     "in memory");
 	return fit_sizes_of_files(f, format, 1) ||
 	       fit_reason(f, "dataset.samples_per_file", parts ? 0.1 : 0.9,
 			  parts ? "files of this format hold one sample as a "
@@ -222,32 +233,19 @@ static int samples_of_steps(struct fit *f, const struct format *format)
 
 	if (d->format == WORKLOAD_RAW && f->steps_of_epoch &&
 	    f->files >= 2 * f->steps_of_epoch * f->ranks &&
-	    fit_read_share(f) >= 0.9) {
-		d->samples_per_file = 1;
-		return fit_sizes_of_files(f, NULL, 1) ||
-		       fit_reason(f, "dataset.samples_per_file", 0.7,
+	    fit_read_share(f) >= 0.9)
+		return fit_reason(f, "dataset.samples_per_file", 0.7,
 				  "%u files are read whole in the %lld steps "
 				  "of an epoch",
 				  f->files, (long long)f->steps_of_epoch) ||
-		       fit_reason(f, "dataset.sample_bytes", 0.7,
-				  "sizes of the files");
-	}
+		       sample_a_whole_file(f, NULL, 0.7);
 	fit_drop_looks(f);
-	/* The files are not here: a sample is a step's share of what was read. */
-	fit_sample_a_step(f);
 	if (!f->steps)
-		return fit_sizes_of_files(f, format, 1) ||
-		       fit_reason(f, "dataset.samples_per_file", 0.2,
+		return fit_reason(f, "dataset.samples_per_file", 0.2,
 				  "neither steps nor samples are seen: a file "
 				  "counts as one") ||
-		       fit_reason(f, "dataset.sample_bytes", 0.2,
-				  "sizes of the files");
-	return fit_sizes_of_files(f, format, d->samples_per_file) ||
-	       fit_reason(f, "dataset.samples_per_file", 0.2,
-			  "the files cannot be read here; a step counts as one "
-			  "sample") ||
-	       fit_reason(f, "dataset.sample_bytes", 0.2,
-			  "sizes of the files by samples_per_file");
+		       sample_a_whole_file(f, format, 0.2);
+	return sample_a_step(f, format, "the files cannot be read here");
 }
 
 /* The readers of the others open a file as often as their libraries do. */
@@ -284,25 +282,17 @@ static int samples_of_files(struct fit *f)
 
 		if (are_samples(f, &whole))
 			return -1;
-		if (looks) {
-			d->samples_per_file = 1;
-			return fit_sizes_of_files(f, NULL, 1) ||
-			       fit_reason(f, "dataset.samples_per_file", 0.8,
+		if (looks)
+			return fit_reason(f, "dataset.samples_per_file", 0.8,
 					  "each file is read whole once in an "
 					  "epoch, beside opens that look at "
 					  "its start") ||
-			       fit_reason(f, "dataset.sample_bytes", 0.95,
-					  "sizes of the files");
-		}
-		if (whole) {
-			d->samples_per_file = 1;
-			return fit_sizes_of_files(f, NULL, 1) ||
-			       fit_reason(
+			       sample_a_whole_file(f, NULL, 0.95);
+		if (whole)
+			return fit_reason(
 				       f, "dataset.samples_per_file", 0.9,
 				       "each batch reads files of its own") ||
-			       fit_reason(f, "dataset.sample_bytes", 0.95,
-					  "sizes of the files");
-		}
+			       sample_a_whole_file(f, NULL, 0.95);
 	}
 	if (format && format->inspect && inspect_files(f, format, &samples))
 		return -1;
@@ -318,18 +308,14 @@ static int samples_of_files(struct fit *f)
 	}
 	if (d->format == WORKLOAD_RAW && fit_records(f))
 		return -1;
-	if (f->records)
+	if (f->records) {
 		fit_drop_looks(f);
-	if (f->records)
 		return 0;
-	if (fit_reopens(f) && fit_reads_whole(f)) {
-		d->samples_per_file = 1;
-		return fit_sizes_of_files(f, NULL, 1) ||
-		       fit_reason(f, "dataset.samples_per_file", 0.5,
-				  "each visit of a file reads it whole") ||
-		       fit_reason(f, "dataset.sample_bytes", 0.8,
-				  "sizes of the files");
 	}
+	if (fit_reopens(f) && fit_reads_whole(f))
+		return fit_reason(f, "dataset.samples_per_file", 0.5,
+				  "each visit of a file reads it whole") ||
+		       sample_a_whole_file(f, NULL, 0.8);
 	if (fit_reopens(f))
 		return sample_a_visit(f);
 	return samples_of_steps(f, format);
