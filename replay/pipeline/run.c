@@ -396,17 +396,24 @@ static int run_epochs(struct running *r, struct reel_error *err)
 
 /* --- data that stays in memory -------------------------------------------- */
 
+/* How readers read @w; the schedule is the caller's. */
+static struct reader_plan plan_of(const struct running *r,
+				  const struct workload *w)
+{
+	return (struct reader_plan){.w = w,
+				    .format = access_reader(w),
+				    .comm = r->comm,
+				    .root = r->options->data,
+				    .null = r->options->null,
+				    .log = r->options->log};
+}
+
 /* Read @part of the data set whole: waits of the run before its first step. */
 static int preload_part(struct running *r, enum dataset_part part,
 			struct reel_error *err)
 {
 	struct workload once = *r->w;
-	struct reader_plan plan = {.w = &once,
-				   .format = access_reader(&once),
-				   .comm = r->comm,
-				   .root = r->options->data,
-				   .null = r->options->null,
-				   .log = r->options->log};
+	struct reader_plan plan = plan_of(r, &once);
 	struct reader_batch batch = {.end = false};
 	struct readers *readers;
 	int64_t start = reel_now_ns();
@@ -428,7 +435,7 @@ static int preload_part(struct running *r, enum dataset_part part,
 	do
 		rc = readers_take(readers, 0, &batch, err);
 	while (!rc && !batch.end && !stop_signal());
-	if (readers_end_epoch(readers, err))
+	if (readers_end_epoch(readers, rc ? NULL : err))
 		rc = -1;
 	done = readers_progress(readers, 0);
 	split_wait(&r->result->time, reel_now_ns() - start,
@@ -465,12 +472,7 @@ static void begin_schedule(const struct running *r, struct reader_plan *plan,
 static int begin(struct running *r, struct reel_error *err)
 {
 	const struct workload *w = r->w;
-	struct reader_plan plan = {.w = w,
-				   .format = access_reader(w),
-				   .comm = r->comm,
-				   .root = r->options->data,
-				   .null = r->options->null,
-				   .log = r->options->log};
+	struct reader_plan plan = plan_of(r, w);
 	struct reader_plan second = plan;
 
 	if (!plan.format)
