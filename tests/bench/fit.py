@@ -3,14 +3,14 @@
 
     python3 tests/bench/fit.py [--runs N] [--images N] [--dlio PYTHON] [CASE...]
 
-Records each training job of tests/jobs/fit_jobs.py and of
-examples/train_images.py, derives the workload, makes its data set, runs it and
-compares the two. A row for each job: the cosine of all factors and of those that are
-no times and bandwidths, the largest |d| of the factors
-that are no times and bandwidths, KS of the sizes of reads, and AU and hidden I/O of
-both in percent. Each is a median of its own, of three runs of the benchmark behind
-one that warms up. "busy" is the share of the processors that other programs used
-while the job was recorded. Needs the job's modules.
+A round records the training job (of tests/jobs/fit_jobs.py or examples/train_images.py),
+derives the workload, runs it and compares the two. A row for each job, of medians over
+the rounds: the cosine of all factors and of those that are no times and bandwidths, the
+largest |d| of the factors that are no times and bandwidths, KS of the sizes of reads, AU
+and hidden I/O of both in percent, and the median of their differences within a round.
+"own" is the range of the job's own hidden I/O over the rounds. "busy" is the share of the
+processors that other programs used while the last job was recorded. Needs the job's
+modules.
 
 --dlio adds a row: the demo job as a user of DLIO sets it by hand (dlio_side_by_side),
 run by the dlio_benchmark beside that PYTHON.
@@ -81,42 +81,54 @@ BUSY = ("SELECT 100.0 * json_extract(job_json, '$.processor.others_ns') / "
         "FROM run")
 
 
-def medians(stores):
-    """The median of each column."""
-    rows = [(*compared("job.db", s), share(s, AU), share(s, HIDDEN))
-            for s in stores]
-    return [statistics.median(column) for column in zip(*rows)]
+def measured(job, run):
+    """The columns of one round."""
+    columns = [*compared(job, run)]
+    for column in (AU, HIDDEN):
+        pair = share(job, column), share(run, column)
+        columns += [*pair, pair[1] - pair[0]]
+    return columns
 
 
-def print_row(name, columns):
-    of_all, of_counts, most, ks, au, hidden = columns
-    print("%-11s %7.4f %7.4f %7.3f %7.3f %6.1f %6.1f %6.1f %6.1f %5.0f" %
-          (name, of_all, of_counts, most, ks, share("job.db", AU), au,
-           share("job.db", HIDDEN), hidden, share("job.db", BUSY)), flush=True)
+def print_row(name, rounds):
+    columns = [statistics.median(column) for column in zip(*rounds)]
+    hidden = [columns[7] for columns in rounds]
+    print("%-11s %7.4f %7.4f %7.3f %7.3f %6.1f %6.1f %+6.1f %6.1f %6.1f %+6.1f "
+          "%5.1f %5.0f" % (name, *columns, max(hidden) - min(hidden),
+                           share("job.db", BUSY)), flush=True)
 
 
-def run_ours(store):
-    call("ioreel", "run", "-q", "job.json", "--data", "data", "-o", store)
+def settle():
+    """All that was written is on the disk."""
+    subprocess.run(["sync", "-f", "."], check=True)
 
 
-def repeated(run, runs):
-    """Stores of @runs runs, behind one that warms up."""
-    stores = ["run%d.db" % i for i in range(runs + 1)]
-    for store in stores:
-        run(store)
-    return stores[1:]
+def record(command, store):
+    call("ioreel", "record", "-q", "-o", "job.reel", "--", *command)
+    call("ioreel", "load", "-q", "job.reel", "-o", store)
+    shutil.rmtree("job.reel")
 
 
-def measure(case, runs, images):
-    make, train = commands(case, images)
+def repeated(runs, measure_round):
+    """The columns of @runs rounds, behind one that warms up."""
+    return [measure_round() for _ in range(runs + 1)][1:]
+
+
+def measure(case, args):
+    make, train = commands(case, args.images)
     call(*make)
-    subprocess.run(["sync", "-f", "."], check=True)
-    call("ioreel", "record", "-q", "-o", "job.reel", "--", *train)
-    call("ioreel", "load", "-q", "job.reel", "-o", "job.db")
-    call("ioreel", "fit", "-q", "job.db", "-o", "job.json")
-    call("ioreel", "gen", "-q", "job.json", "data")
-    subprocess.run(["sync", "-f", "."], check=True)
-    print_row(case, medians(repeated(run_ours, runs)))
+
+    def one_round():
+        settle()
+        record(train, "job.db")
+        call("ioreel", "fit", "-q", "job.db", "-o", "job.json")
+        if not os.path.exists("data"):
+            call("ioreel", "gen", "-q", "job.json", "data")
+        settle()
+        call("ioreel", "run", "-q", "job.json", "--data", "data", "-o", "run.db")
+        return measured("job.db", "run.db")
+
+    print_row(case, repeated(args.runs, one_round))
 
 
 def dlio_module():
@@ -133,13 +145,11 @@ def measure_dlio(python, runs):
     dlio = dlio_module()
     dlio.configure_dlio(dlio.link_images("demo"))
 
-    def run(store):
-        command = dlio.command(python)
-        call("ioreel", "record", "-q", "-o", "dlio.reel", "--", *command)
-        call("ioreel", "load", "-q", "dlio.reel", "-o", store)
-        shutil.rmtree("dlio.reel")
+    def one_round():
+        record(dlio.command(python), "dlio.db")
+        return measured("job.db", "dlio.db")
 
-    print_row("demo, DLIO", medians(repeated(run, runs)))
+    print_row("demo, DLIO", repeated(runs, one_round))
 
 
 def main():
@@ -151,15 +161,17 @@ def main():
     parser.add_argument("case", nargs="*", metavar="CASE")
     args = parser.parse_args()
     dlio = args.dlio and os.path.abspath(args.dlio)
-    print("%-11s %7s %7s %7s %7s %6s %6s %6s %6s %5s" % (
-        "job", "cosine", "", "max |d|", "KS", "AU", "", "hidden", "", "busy"))
-    print("%-11s %7s %7s %7s %7s %6s %6s %6s %6s %5s" % (
-        "", "of all", "counts", "", "sizes", "job", "run", "job", "run", "%"))
+    print("%-11s %7s %7s %7s %7s %6s %6s %6s %6s %6s %6s %5s %5s" % (
+        "job", "cosine", "", "max |d|", "KS", "AU", "", "", "hidden", "", "", "",
+        "busy"))
+    print("%-11s %7s %7s %7s %7s %6s %6s %6s %6s %6s %6s %5s %5s" % (
+        "", "of all", "counts", "", "sizes", "job", "run", "diff", "job", "run",
+        "diff", "own", "%"))
     for case in args.case or CASES:
         folder = tempfile.mkdtemp(prefix="ioreel-fit.")
         try:
             os.chdir(folder)
-            measure(case, args.runs, args.images)
+            measure(case, args)
             if case == "demo" and dlio:
                 measure_dlio(dlio, args.runs)
         except subprocess.CalledProcessError as error:
