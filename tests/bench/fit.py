@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How like its job is a benchmark that ioreel fit derives from its recording?
 
-    python3 tests/bench/fit.py [--runs N] [--images N] [--dlio PYTHON] [CASE...]
+    python3 tests/bench/fit.py [--runs N] [--images N] [--times N] [--cold]
+                               [--dlio PYTHON] [CASE...]
 
 A round records the training job (of tests/jobs/fit_jobs.py or examples/train_images.py),
 derives the workload, runs it and compares the two. A row for each job, of medians over
@@ -12,8 +13,10 @@ and hidden I/O of both in percent, and the median of their differences within a 
 processors that other programs used while the last job was recorded. Needs the job's
 modules.
 
---dlio adds a row: the demo job as a user of DLIO sets it by hand (dlio_side_by_side),
-run by the dlio_benchmark beside that PYTHON.
+--times N makes the samples N times as large, and --cold takes the data set out of the
+page cache before each job and each run: I/O is then more than a few ms, whose hidden
+share is chance. --dlio adds a row: the demo job as a user of DLIO sets it by hand
+(dlio_side_by_side), run by the dlio_benchmark beside that PYTHON.
 """
 import argparse
 import importlib.machinery
@@ -26,11 +29,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 JOBS = os.path.join(TOP, "tests", "jobs", "fit_jobs.py")
 IMAGES = os.path.join(TOP, "examples")
+REST_S = 10
 CASES = ("demo", "npz", "members", "h5py", "webdataset", "keras")
 
 
@@ -39,13 +44,13 @@ def call(*words, **more):
                           stderr=subprocess.DEVNULL, text=True, **more).stdout
 
 
-def commands(case, images):
+def commands(case, images, times):
     """The commands that make the data set of @case and train on it."""
     if case == "demo":
         return ([sys.executable, os.path.join(IMAGES, "make_images.py"), case,
                  "--images", str(images)],
                 [sys.executable, os.path.join(IMAGES, "train_images.py"), case])
-    return ([sys.executable, JOBS, "make", case, case],
+    return ([sys.executable, JOBS, "make", case, case, "--times", str(times)],
             [sys.executable, JOBS, "train", case, case])
 
 
@@ -98,9 +103,19 @@ def print_row(name, rounds):
                            share("job.db", BUSY)), flush=True)
 
 
-def settle():
-    """All that was written is on the disk."""
+def settle(folder, cold):
+    """All that was written is on the disk, and, when @cold, the data set in @folder no
+    longer in memory. The programs stay there, and a pause follows: virtual disks read a
+    GB in a burst, then at a quarter of that rate until they rest, and each run is to
+    find the same disk."""
     subprocess.run(["sync", "-f", "."], check=True)
+    for where, _, names in os.walk(folder) if cold else ():
+        for name in names:
+            fd = os.open(os.path.join(where, name), os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(fd)
+    if cold:
+        time.sleep(REST_S)
 
 
 def record(command, store):
@@ -115,16 +130,16 @@ def repeated(runs, measure_round):
 
 
 def measure(case, args):
-    make, train = commands(case, args.images)
+    make, train = commands(case, args.images, args.times)
     call(*make)
 
     def one_round():
-        settle()
+        settle(case, args.cold)
         record(train, "job.db")
         call("ioreel", "fit", "-q", "job.db", "-o", "job.json")
         if not os.path.exists("data"):
             call("ioreel", "gen", "-q", "job.json", "data")
-        settle()
+        settle("data", args.cold)
         call("ioreel", "run", "-q", "job.json", "--data", "data", "-o", "run.db")
         return measured("job.db", "run.db")
 
@@ -157,6 +172,8 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--images", type=int, default=2500,
                         help="of the demo job")
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--cold", action="store_true")
     parser.add_argument("--dlio", metavar="PYTHON")
     parser.add_argument("case", nargs="*", metavar="CASE")
     args = parser.parse_args()

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Unmodified training jobs whose benchmark is compared with them.
 
-    python3 fit_jobs.py make|train CASE DIR [--samples N] [--epochs E]
+    python3 fit_jobs.py make|train CASE DIR [--samples N] [--times N] [--epochs E]
 
 CASE is npz, npy, members (npz of which one member of three is read), evaluated (npz of
 which a fifth is read in an evaluation after each epoch), records (of 4,096 bytes in
 one file without a format, at random places), rows (a CSV file is a sample), lines
 (text files, one after another), h5py, webdataset or keras. "make" writes the data set DIR, "train" reads it in batches of 8 and computes some 10
-ms for each.
+ms for each. --times N makes samples of npz, npy, h5py, webdataset and keras N times
+as large.
 """
 import argparse
 import os
@@ -16,12 +17,13 @@ import random
 BATCH = 8
 EPOCHS = 2
 SHARDS = 8
+times = 1
 
 
 def sizes(samples):
     """Sizes of the samples in bytes: 20 to 200 KB, a multiple of 4."""
     rng = random.Random(7)
-    return [4 * rng.randrange(5000, 50000) for _ in range(samples)]
+    return [4 * times * rng.randrange(5000, 50000) for _ in range(samples)]
 
 
 def make_npz(folder, samples):
@@ -92,7 +94,7 @@ def make_h5py(folder, samples):
     for i in range(SHARDS):
         with h5py.File(os.path.join(folder, "d%02d.h5" % i), "w") as f:
             f.create_dataset("records", data=rng.integers(
-                0, 256, (rows, 100000), dtype=np.uint8))
+                0, 256, (rows, 100000 * times), dtype=np.uint8))
 
 
 def make_webdataset(folder, samples):
@@ -315,8 +317,11 @@ def main():
                                  "keras"))
     parser.add_argument("dir")
     parser.add_argument("--samples", type=int, default=1600)
+    parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     args = parser.parse_args()
+    global times
+    times = args.times
     if args.what == "make":
         os.makedirs(args.dir, exist_ok=True)
         globals()["make_" + args.case](args.dir, args.samples)
