@@ -557,6 +557,36 @@ SELECT count(*), coalesce(sum(b.fetch_ns + max(0, b.start_ns - e.start_ns))
 	FILTER (WHERE b.ordinal > 1), 0)
 FROM begun b JOIN span e ON e.span_id = b.epoch_span;
 
+-- v_repeated_read: data files that several processes read in order, all as many times
+-- in an epoch of the first rank: the number of times with most bytes. file_id: the
+-- largest of them. epoch_start_ns, epoch_end_ns: the first epoch.
+-- unit: times, files, bytes, ns    empty: no row
+-- source: ioreel-report(1), "REPEATED-READ"
+CREATE VIEW v_repeated_read (times, files, size_bytes, read_bytes, data_read_bytes,
+	file_id, file_bytes, epoch_start_ns, epoch_end_ns) AS
+WITH
+epoch AS (
+	SELECT count(DISTINCT epoch_span) AS epochs,
+		(SELECT min(e.start_ns) FROM span e JOIN step
+			ON e.span_id = epoch_span) AS start_ns,
+		(SELECT min(e.start_ns + e.dur_ns) FROM span e JOIN step
+			ON e.span_id = epoch_span) AS end_ns
+	FROM step WHERE rank = (SELECT min(rank) FROM step)),
+data AS MATERIALIZED (
+	SELECT f.file_id, f.size_bytes, f.read_bytes, f.reads, f.opens, f.shared,
+		CAST(f.read_bytes AS REAL) / f.size_bytes / epochs AS times
+	FROM v_file f, epoch
+	WHERE class = 'data' AND kind = 'file' AND size_bytes > 0
+		AND read_bytes > 0 AND write_bytes = 0 AND mapped_bytes = 0
+		AND epochs > 0)
+SELECT round(times) AS repeats, count(*), sum(size_bytes), sum(read_bytes),
+	(SELECT sum(read_bytes) FROM data), d.file_id, max(size_bytes),
+	epoch.start_ns, epoch.end_ns
+FROM data d LEFT JOIN file_sequence s USING (file_id), epoch
+WHERE shared AND times > 1.5 AND abs(times - round(times)) < 0.1
+	AND opens >= round(times) AND coalesce(s.random, 0) * 5 <= reads
+GROUP BY repeats ORDER BY sum(read_bytes) DESC LIMIT 1;
+
 -- v_framework: which frameworks the hooks found, or a profile is of; python: the
 -- job ran one, by the name of an image or by the hooks, which load into any Python.
 -- loader: what prepares the batches of Keras: "PyDataset", "PyDataset of threads",

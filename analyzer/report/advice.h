@@ -9,7 +9,7 @@
 struct reel_error;
 struct report;
 
-#define ADVICE_MOST 16
+#define ADVICE_MOST 20
 #define ADVICE_FACTS 12
 #define ADVICE_TEXT 512
 

@@ -69,6 +69,40 @@ const struct report_rank *advice_own_io_rank(const struct report *r,
 	return most;
 }
 
+/* An IterableDataset that does not look which worker it is in, ranks that all pass over
+ * the whole data set. */
+bool advice_repeated_read(const struct report *r, struct advice *a)
+{
+	char files[REEL_NUM], bytes[REEL_NUM];
+	int64_t times = r->repeated.times;
+
+	if (!times)
+		return false;
+	advice_append(
+		a->text,
+		"each epoch reads %s %s (%s) %lld times: each of %lld "
+		"processes reads all of %s, so each sample comes "
+		"%lld times.",
+		reel_num_count(files, r->repeated.files),
+		advice_number(r->repeated.files, "data file", "data files"),
+		reel_num_bytes(bytes, (double)r->repeated.size_bytes),
+		(long long)times, (long long)times,
+		r->repeated.files == 1 ? "it" : "them", (long long)times);
+	advice_fact(a, "times", "", (double)times);
+	advice_fact(a, "files", "", (double)r->repeated.files);
+	advice_fact(a, "size", "B", (double)r->repeated.size_bytes);
+	advice_fact(a, "read", "B", (double)r->repeated.read_bytes);
+	advice_append(a->try_this, "%s",
+		      r->uses.tensorflow && !r->uses.pytorch
+			      ? "shard() of tf.data, or a distributed data "
+				"set, so that each rank reads its part."
+			      : "a part of the data for each loader worker "
+				"(get_worker_info() in an IterableDataset, "
+				"split_by_worker of WebDataset) and each rank "
+				"(DistributedSampler, split_by_node).");
+	return true;
+}
+
 /* The kinds of calls of the process that took most time. */
 static void append_busiest(const struct report *r, char *out)
 {

@@ -43,6 +43,7 @@ struct advice_threshold {
 	double checkpoint_share; /* CHECKPOINT: of the run */
 	double epoch_share; /* EPOCH-START: to the first batch, of the run */
 	double evaluation_share; /* EVAL-WAIT: fetches, of the run */
+	double repeated_share;	 /* REPEATED-READ: of the bytes of data files */
 	/* Fetches take less of the steps, and the steps read so many bytes, so
 	 * much of what the job reads, and more than fetches can, bytes per ns. */
 	double empty_fetch_share;
@@ -74,7 +75,7 @@ bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 
 /* advice_io.c */
 advice_rule advice_storage_bound, advice_io_bound, advice_step_io,
-	advice_checkpoint;
+	advice_checkpoint, advice_repeated_read;
 /* The rank whose steps' own I/O takes the largest share of its loop, which goes
  * to @share; NULL: none has any. Borrowed from @r. */
 const struct report_rank *advice_own_io_rank(const struct report *r,

@@ -583,6 +583,63 @@ static int read_steps(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
+/* Processes that each read all of a file in an epoch. Shuffles give a file to another
+ * process in each epoch, so several epochs of one process are none of these. */
+static int64_t readers_of_all(struct reel_store *st, int64_t file_id,
+			      int64_t bytes, int64_t from_ns, int64_t to_ns,
+			      struct reel_error *err)
+{
+	struct reel_view v;
+	int64_t n = 0;
+
+	reel_view_open(&v, st,
+		       "SELECT sum(e.bytes) AS bytes FROM event e "
+		       "JOIN call c USING (call_id) "
+		       "WHERE e.file_id = ?1 AND e.start_ns BETWEEN ?2 AND ?3 "
+		       "AND c.call_group = 'read' AND NOT c.higher_layer "
+		       "AND e.bytes > 0 GROUP BY e.process_id",
+		       err);
+	reel_view_bind(&v, 1, file_id);
+	reel_view_bind(&v, 2, from_ns);
+	reel_view_bind(&v, 3, to_ns);
+	while (reel_view_next(&v))
+		if ((double)reel_view_int(&v, "bytes") >= 0.9 * (double)bytes)
+			n++;
+	return reel_view_close(&v) ? -1 : n;
+}
+
+/* The first epoch's reads of one file are looked at only where the sums of files ask
+ * for it. */
+static int read_repeated(struct report *r, struct reel_error *err)
+{
+	struct reel_view v;
+	int64_t file_id = -1, bytes = 0, from_ns = 0, to_ns = 0, data_bytes = 0,
+		readers;
+
+	reel_view_open(&v, r->st, "SELECT * FROM v_repeated_read", err);
+	if (reel_view_next(&v)) {
+		r->repeated.times = reel_view_int(&v, "times");
+		r->repeated.files = reel_view_int(&v, "files");
+		r->repeated.size_bytes = reel_view_int(&v, "size_bytes");
+		r->repeated.read_bytes = reel_view_int(&v, "read_bytes");
+		data_bytes = reel_view_int(&v, "data_read_bytes");
+		file_id = reel_view_int(&v, "file_id");
+		bytes = reel_view_int(&v, "file_bytes");
+		from_ns = reel_view_int(&v, "epoch_start_ns");
+		to_ns = reel_view_int(&v, "epoch_end_ns");
+	}
+	if (reel_view_close(&v))
+		return -1;
+	if (!r->repeated.times)
+		return 0;
+	readers = readers_of_all(r->st, file_id, bytes, from_ns, to_ns, err);
+	if (readers != r->repeated.times ||
+	    (double)r->repeated.read_bytes <
+		    advice_threshold.repeated_share * (double)data_bytes)
+		r->repeated.times = 0;
+	return readers < 0 ? -1 : 0;
+}
+
 int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 {
 	r->st = st;
@@ -601,7 +658,7 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 	return report_completeness_read(&r->completeness, st, err) ||
 			       read_journals(r, err) || read_busiest(r, err) ||
 			       read_queue(r, err) || read_steps(r, err) ||
-			       advise(r, err)
+			       read_repeated(r, err) || advise(r, err)
 		       ? -1
 		       : 0;
 }

@@ -174,6 +174,11 @@ struct report {
 	int64_t checkpoint_ns, checkpoints;
 	int64_t epochs, epoch_start_ns; /* last: of all but the first */
 	int64_t worker_restarts;	/* of the first rank */
+	/* Data files that an epoch reads as often as there are processes that
+	 * read all of them; times is 0 where there are none. */
+	struct {
+		int64_t times, files, size_bytes, read_bytes;
+	} repeated;
 	struct {
 		char group[16];
 		int64_t dur_ns;

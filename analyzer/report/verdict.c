@@ -63,6 +63,10 @@ static void add_but(struct reel_buf *b, const struct report *r)
 			reel_columns_percent(
 				part, advice_of_run(r, k->evaluation_wait_ns)),
 			advice_run(run, r));
+	} else if (advice_of(r, "REPEATED-READ")) {
+		reel_buf_printf(b, NULL,
+				", but each epoch reads its data %lld times",
+				(long long)r->repeated.times);
 	} else if (advice_of(r, "STORAGE-BOUND")) {
 		reel_buf_printf(
 			b, NULL, ", but fetches from storage take %s of %s",

@@ -249,6 +249,49 @@ PY
 check 'EVAL-WAIT: the waits of evaluations are those of their fetches' '
 	"$python" evaluated.py'
 
+# Two readers in each of three epochs: PART is the files of a reader.
+cat >readers.py <<'PY'
+import random, sys
+sys.path.insert(0, ".")
+exec(open("job.py").read())
+files = ["data/f%02d" % i for i in range(12)]
+part = sys.argv[1]
+def read(epoch, reader):
+    names = list(files)
+    random.Random(epoch).shuffle(names)
+    for name in names if part == "all" else names[reader::2]:
+        with open(name, "rb", buffering=0) as f:
+            f.read(30000)
+            if part == "back":
+                f.seek(0)
+                f.read(30000)
+def epochs():
+    for epoch in range(3):
+        with ioreel.span("epoch", epoch):
+            for step in ioreel.steps(range(6)):
+                compute(0.005)
+                for reader in range(2 * (step == 0)):
+                    if not os.fork():
+                        read(epoch, reader)
+                        os._exit(0)
+        for _ in range(2):
+            os.wait()
+epochs()
+PY
+mkdir data
+for i in 00 01 02 03 04 05 06 07 08 09 10 11; do
+	head -c 30000 /dev/urandom >data/f$i
+done
+record all "$python" readers.py all
+check 'REPEATED-READ: each reader reads all files' '
+	"$python" said.py all REPEATED-READ "but each epoch reads its data 2 times" &&
+	grep -q "each epoch reads 12 data files (360 kB) 2 times: each of 2 processes" all.words'
+for part in half back; do
+	record $part "$python" readers.py $part
+done
+check 'no REPEATED-READ: each reads its half, another one in each epoch, or twice' '
+	! grep REPEATED-READ half.out back.out'
+
 # The iterator of each loop takes long to make, as if it started workers; each other
 # batch takes 2 ms.
 job starting <<'PY'

@@ -662,9 +662,28 @@ static void evaluations(void)
 	   verdict);
 }
 
+static void repeated(void)
+{
+	struct report r = quiet();
+
+	r.repeated.times = 4;
+	r.repeated.files = 1;
+	r.repeated.size_bytes = 1000000;
+	ok(has(&r, "REPEATED-READ") && !has(&r, "NO-PROBLEM"),
+	   "REPEATED-READ alone is a problem");
+	ok(strstr(r.advice[0].text, "1 data file (1.00 MB) 4 times: each of 4 "
+				    "processes reads all of it"),
+	   "its text: %s", r.advice[0].text);
+	ok(strstr(r.advice[0].try_this, "get_worker_info"), "PyTorch's");
+	r.uses.tensorflow = true;
+	ok(has(&r, "REPEATED-READ") && strstr(r.advice[0].try_this, "tf.data"),
+	   "TensorFlow's");
+}
+
 int main(void)
 {
 	unknown_times();
+	repeated();
 	calls();
 	loaders();
 	steps();
