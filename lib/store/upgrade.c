@@ -34,6 +34,7 @@ static const struct {
 	[2] = {sql_2, NULL},
 	[3] = {sql_3, NULL},
 	[4] = {sql_4, NULL},
+	[5] = {NULL, NULL}, /* its first programs wrote no evaluation_worker */
 };
 
 bool reel_upgrade_known(int64_t version, const char **why)
