@@ -172,6 +172,21 @@ close|/d/x|-|-|-|0|3
 open|/d/x|-|-|-|0|17
 write|/d/x|-|-|5|5|2
 EOF2
+# DFTracer's generator of traces writes no category into metadata.
+mkdir made
+cat >made/r.pfw <<'EOF2'
+[
+{"name":"HH","ph":4,"type":1,"args":{"hhash":"a1","name":"node9","value":"a1"}}
+{"name":"FH","ph":4,"type":1,"args":{"hhash":"a1","name":"/d/x","value":"f1"}}
+{"id":0,"name":"pread","cat":"POSIX","pid":3,"tid":4,"ts":1000005,"dur":15,"ph":1,"type":3,"args":{"hhash":"a1","fhash":"f1","ret":47,"count":47,"offset":5}}
+{"id":1,"name":"conv","cat":"APP","pid":3,"tid":4,"ts":1000025,"dur":9,"ph":1,"type":0,"args":{"hhash":"a1","step":0}}
+{"id":2,"name":"conv","cat":"APP","pid":3,"tid":4,"ts":1000035,"dur":8,"ph":1,"type":0,"args":{"hhash":"a1","step":1}}
+{"id":3,"name":"onv","cat":"APPc","pid":3,"tid":4,"ts":1000045,"dur":8,"ph":1,"type":0,"args":{"hhash":"a1","step":1}}
+EOF2
+check 'a made log is found by its content' 'import made && events >out &&
+	[ "$(cat out)" = "pread|/d/x|-|5|47|47|15000" ] &&
+	[ "$(sql s.db "SELECT group_concat(name, \" \") FROM v_span")" = "APP:conv APP:conv APPc:onv" ]'
+
 check 'a log of 2.2, in ns' 'import two'
 events >got
 check 'offsets of a file that is open once, not of one opened to append' 'diff want got'
