@@ -15,6 +15,7 @@
 #include "lib/error.h"
 
 #include "analyzer/import/common/gather.h"
+#include "analyzer/import/common/text_hash.h"
 #include "analyzer/import/common/trace_events.h"
 
 #define NO_MARK (-1)
@@ -83,6 +84,31 @@ static const struct meaning *find_meaning(const struct trace_event *ev)
 	return NULL;
 }
 
+/* The word of @ev: few names stand in many events. NULL with @err. */
+static const struct dftracer_word *find_word(struct dftracer_marks *m,
+					     const struct trace_event *ev,
+					     struct reel_error *err)
+{
+	const struct trace_text *category = &ev->category, *name = &ev->name;
+	uint64_t hash = hash_bytes(
+		hash_bytes(TEXT_HASH_FIRST, category->s, category->len),
+		name->s, name->len);
+	struct dftracer_word *w = &m->word[hash % DFTRACER_WORDS];
+	struct reel_buf text = REEL_BUF_INIT;
+
+	if (w->text && w->category_len == category->len &&
+	    !memcmp(w->text, category->s, category->len) &&
+	    !strcmp(w->text + category->len + 1, name->s))
+		return w;
+	if (reel_buf_printf(&text, err, "%s:%s", category->s, name->s))
+		return NULL;
+	free(w->text);
+	*w = (struct dftracer_word){.text = text.data,
+				    .category_len = strlen(category->s),
+				    .meaning = find_meaning(ev)};
+	return w;
+}
+
 static int64_t number_arg(const struct trace_event *ev, const char *key)
 {
 	int64_t n;
@@ -149,14 +175,15 @@ int dftracer_add_span(struct dftracer_marks *m, struct import_gather *g,
 		      const struct trace_event *ev, uint32_t thread,
 		      struct reel_error *err)
 {
-	const struct meaning *meaning = find_meaning(ev);
+	const struct dftracer_word *word = find_word(m, ev, err);
+	const struct meaning *meaning = word ? word->meaning : NULL;
 	struct reel_span_event sp = {.start_ns = ev->ts_ns,
 				     .dur_ns = ev->dur_ns,
 				     .thread = thread,
 				     .detail = step_of(ev)};
-	struct reel_buf name = REEL_BUF_INIT;
-	int rc;
 
+	if (!word)
+		return -1;
 	if (meaning && meaning->mark != NO_MARK &&
 	    add_mark(m, meaning->mark, thread, ev, err))
 		return -1;
@@ -166,11 +193,7 @@ int dftracer_add_span(struct dftracer_marks *m, struct import_gather *g,
 		sp.kind = meaning->kind;
 		return gather_span(g, &sp, reel_span_name(sp.kind), err);
 	}
-	rc = reel_buf_printf(&name, err, "%s:%s", ev->category.s, ev->name.s);
-	if (!rc)
-		rc = gather_span(g, &sp, reel_buf_text(&name), err);
-	reel_buf_fini(&name);
-	return rc;
+	return gather_span(g, &sp, word->text, err);
 }
 
 /* If marks begin together, the longer one is outside. */
@@ -303,6 +326,8 @@ int dftracer_add_steps(struct dftracer_marks *m, struct import_gather *g,
 
 void dftracer_marks_fini(struct dftracer_marks *m)
 {
+	for (size_t i = 0; i < DFTRACER_WORDS; i++)
+		free(m->word[i].text);
 	free(m->mark);
 	*m = (struct dftracer_marks){0};
 }

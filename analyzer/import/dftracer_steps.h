@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct import_gather;
+struct meaning;
 struct reel_error;
 struct trace_event;
 
@@ -32,10 +33,20 @@ struct dftracer_mark {
 	int64_t epoch, step; /* -1: not known */
 };
 
+#define DFTRACER_WORDS 256 /* names of spans that are kept, by hash */
+
+/* The name of a span, "category:name", and what it means: NULL, nothing. */
+struct dftracer_word {
+	char *text;
+	size_t category_len;
+	const struct meaning *meaning;
+};
+
 /* Zeroed is empty. */
 struct dftracer_marks {
 	struct dftracer_mark *mark;
 	size_t marks, room;
+	struct dftracer_word word[DFTRACER_WORDS];
 };
 
 /* Add the span of @ev, an event of an application in @thread; events that
