@@ -164,6 +164,10 @@ static const struct noted_loader {
 	       "prefetch_batches of iter_batches(), or materialize() for what "
 	       "fits into memory.",
 	       "materialize() for the data of the evaluation."),
+	THREAD("PaddlePaddle",
+	       "; a thread of the DataLoader makes the batches.",
+	       "loader workers (num_workers=2 or more) of the DataLoader.",
+	       "more loader workers for the evaluation (num_workers)."),
 	THREAD("NVIDIA DALI", "; threads of DALI make the batches.",
 	       "a larger num_threads and prefetch_queue_depth of the "
 	       "Pipeline.",

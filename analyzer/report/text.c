@@ -283,8 +283,9 @@ static void print_no_steps(const struct report *r)
 	}
 	reel_columns_wrapped(
 		"No steps: the job marked no training step. The hooks mark "
-		"loops over the loaders of PyTorch, TensorFlow, Keras and "
-		"Grain; mark any other with ioreel.steps(batches) in Python "
+		"loops over the loaders of PyTorch, TensorFlow, Keras, Grain "
+		"and PaddlePaddle; mark any other with ioreel.steps(batches) "
+		"in Python "
 		"or ioreel.h in C (man ioreel-anchors).",
 		0, 0);
 }

@@ -18,7 +18,7 @@ _FRAMEWORKS = ("torch", "torchdata", "tensorflow", "keras", "tf_keras",
                "safetensors", "accelerate", "transformers", "lightning",
                "lightning_fabric", "orbax", "grain", "jax",
                "prefetch_generator", "monai", "ray", "nvidia",
-               "batchgenerators")
+               "batchgenerators", "paddle")
 
 
 class _Waiting(object):

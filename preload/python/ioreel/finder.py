@@ -10,6 +10,7 @@ import sys
 # module of a framework: our module, whose install(module) hooks it
 HOOKS = {
     "torch": "hook_torch",
+    "paddle": "hook_paddle",
     "torch.distributed.checkpoint": "hook_dcp",
     "torchdata.stateful_dataloader.stateful_dataloader": "hook_torch",
     "torchdata.nodes.loader": "hook_torch",
