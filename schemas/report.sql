@@ -476,11 +476,12 @@ SELECT coalesce((SELECT sum(meta_ns) FROM base) + (SELECT sum(meta_ns)
 -- unit: files, opens, bytes    empty: 0; NULL: no size is known
 -- source: ioreel-store(5), "Classes"
 CREATE VIEW v_file_count (read_files, write_files, data_files, data_opens,
-	read_opens, median_data_bytes) AS
+	data_read_bytes, read_opens, median_data_bytes) AS
 SELECT count(*) FILTER (WHERE reads > 0 OR read_bytes > 0),
 	count(*) FILTER (WHERE writes > 0 OR write_bytes > 0),
 	count(*) FILTER (WHERE class = 'data' AND opens > 0),
 	coalesce(sum(opens) FILTER (WHERE class = 'data'), 0),
+	coalesce(sum(read_bytes) FILTER (WHERE class = 'data' AND opens > 0), 0),
 	coalesce(sum(opens) FILTER (WHERE reads > 0), 0),
 	(SELECT size_bytes FROM v_file
 		WHERE class = 'data' AND opens > 0 AND kind = 'file'
@@ -557,13 +558,14 @@ SELECT count(*), coalesce(sum(b.fetch_ns + max(0, b.start_ns - e.start_ns))
 	FILTER (WHERE b.ordinal > 1), 0)
 FROM begun b JOIN span e ON e.span_id = b.epoch_span;
 
--- v_repeated_read: data files that several processes read in order, all as many times
--- in an epoch of the first rank: the number of times with most bytes. file_id: the
--- largest of them. epoch_start_ns, epoch_end_ns: the first epoch.
--- unit: times, files, bytes, ns    empty: no row
+-- v_repeated_file: data files that several processes read in order, two or more times
+-- in an epoch of the first rank.
+--   times            in an epoch, to the nearest number
+--   epoch_start_ns, epoch_end_ns     the first epoch
+-- unit: times, bytes, ns    empty: no row
 -- source: ioreel-report(1), "REPEATED-READ"
-CREATE VIEW v_repeated_read (times, files, size_bytes, read_bytes, data_read_bytes,
-	file_id, file_bytes, epoch_start_ns, epoch_end_ns) AS
+CREATE VIEW v_repeated_file (file_id, times, size_bytes, read_bytes, epoch_start_ns,
+	epoch_end_ns) AS
 WITH
 epoch AS (
 	SELECT count(DISTINCT epoch_span) AS epochs,
@@ -572,20 +574,18 @@ epoch AS (
 		(SELECT min(e.start_ns + e.dur_ns) FROM span e JOIN step
 			ON e.span_id = epoch_span) AS end_ns
 	FROM step WHERE rank = (SELECT min(rank) FROM step)),
-data AS MATERIALIZED (
-	SELECT f.file_id, f.size_bytes, f.read_bytes, f.reads, f.opens, f.shared,
-		CAST(f.read_bytes AS REAL) / f.size_bytes / epochs AS times
+data AS (
+	SELECT f.file_id, f.size_bytes, f.read_bytes, f.reads, f.opens,
+		CAST(f.read_bytes AS REAL) / f.size_bytes / epochs AS times,
+		start_ns, end_ns
 	FROM v_file f, epoch
-	WHERE class = 'data' AND kind = 'file' AND size_bytes > 0
+	WHERE class = 'data' AND kind = 'file' AND shared AND size_bytes > 0
 		AND read_bytes > 0 AND write_bytes = 0 AND mapped_bytes = 0
 		AND epochs > 0)
-SELECT round(times) AS repeats, count(*), sum(size_bytes), sum(read_bytes),
-	(SELECT sum(read_bytes) FROM data), d.file_id, max(size_bytes),
-	epoch.start_ns, epoch.end_ns
-FROM data d LEFT JOIN file_sequence s USING (file_id), epoch
-WHERE shared AND times > 1.5 AND abs(times - round(times)) < 0.1
-	AND opens >= round(times) AND coalesce(s.random, 0) * 5 <= reads
-GROUP BY repeats ORDER BY sum(read_bytes) DESC LIMIT 1;
+SELECT d.file_id, CAST(round(times) AS INTEGER), size_bytes, read_bytes, start_ns, end_ns
+FROM data d LEFT JOIN file_sequence s USING (file_id)
+WHERE times > 1.5 AND abs(times - round(times)) < 0.1 AND opens >= round(times)
+	AND coalesce(s.random, 0) * 5 <= reads;
 
 -- v_framework: which frameworks the hooks found, or a profile is of; python: the
 -- job ran one, by the name of an image or by the hooks, which load into any Python.

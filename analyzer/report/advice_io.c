@@ -95,11 +95,13 @@ bool advice_repeated_read(const struct report *r, struct advice *a)
 	advice_append(a->try_this, "%s",
 		      r->uses.tensorflow && !r->uses.pytorch
 			      ? "shard() of tf.data, or a distributed data "
-				"set, so that each rank reads its part."
+				"set, so that each rank reads its part; ranks "
+				"that share a model need the same samples."
 			      : "a part of the data for each loader worker "
 				"(get_worker_info() in an IterableDataset, "
 				"split_by_worker of WebDataset) and each rank "
-				"(DistributedSampler, split_by_node).");
+				"(DistributedSampler, split_by_node); ranks "
+				"that share a model need the same samples.");
 	return true;
 }
 

@@ -293,6 +293,7 @@ static int fill_files(struct report *r, struct reel_view *v)
 	r->transfer[1].files = INT("write_files");
 	r->data_files = INT("data_files");
 	r->data_opens = INT("data_opens");
+	r->data_read_bytes = INT("data_read_bytes");
 	r->transfer[0].opens_read = INT("read_opens");
 	r->median_file_bytes = KNOWN("median_data_bytes");
 	return 0;
@@ -583,48 +584,60 @@ static int read_steps(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
-/* Processes that each read all of a file in an epoch. Shuffles give a file to another
- * process in each epoch, so several epochs of one process are none of these. */
-static int64_t readers_of_all(struct reel_store *st, int64_t file_id,
-			      int64_t bytes, int64_t from_ns, int64_t to_ns,
-			      struct reel_error *err)
+/* Does each of @times processes read all of a file in the first epoch, of the largest
+ * files? A file that samples read several times, or another process in each epoch,
+ * has fewer. 1, 0, or -1 with @err. */
+static int is_read_by_all(const struct report *r, int64_t from_ns,
+			  int64_t to_ns, struct reel_error *err)
 {
 	struct reel_view v;
-	int64_t n = 0;
+	bool all = true;
 
-	reel_view_open(&v, st,
-		       "SELECT sum(e.bytes) AS bytes FROM event e "
-		       "JOIN call c USING (call_id) "
-		       "WHERE e.file_id = ?1 AND e.start_ns BETWEEN ?2 AND ?3 "
-		       "AND c.call_group = 'read' AND NOT c.higher_layer "
-		       "AND e.bytes > 0 GROUP BY e.process_id",
-		       err);
-	reel_view_bind(&v, 1, file_id);
+	reel_view_open(
+		&v, r->st,
+		"WITH some AS MATERIALIZED ("
+		"	SELECT file_id, size_bytes FROM v_repeated_file"
+		"	WHERE times = ?1 ORDER BY size_bytes DESC LIMIT 16), "
+		"part AS ("
+		"	SELECT e.file_id, sum(e.bytes) AS bytes"
+		"	FROM event e JOIN call c USING (call_id)"
+		"	WHERE e.file_id IN (SELECT file_id FROM some)"
+		"		AND e.start_ns BETWEEN ?2 AND ?3"
+		"		AND c.call_group = 'read' AND NOT "
+		"c.higher_layer"
+		"		AND e.bytes > 0"
+		"	GROUP BY e.file_id, e.process_id) "
+		"SELECT count(p.bytes) AS readers FROM some s LEFT JOIN part p "
+		"ON p.file_id = s.file_id AND p.bytes >= 0.9 * s.size_bytes "
+		"GROUP BY s.file_id",
+		err);
+	reel_view_bind(&v, 1, r->repeated.times);
 	reel_view_bind(&v, 2, from_ns);
 	reel_view_bind(&v, 3, to_ns);
 	while (reel_view_next(&v))
-		if ((double)reel_view_int(&v, "bytes") >= 0.9 * (double)bytes)
-			n++;
-	return reel_view_close(&v) ? -1 : n;
+		all &= reel_view_int(&v, "readers") == r->repeated.times;
+	return reel_view_close(&v) ? -1 : all;
 }
 
-/* The first epoch's reads of one file are looked at only where the sums of files ask
- * for it. */
+/* Events are looked at only where the sums of files ask for it. */
 static int read_repeated(struct report *r, struct reel_error *err)
 {
 	struct reel_view v;
-	int64_t file_id = -1, bytes = 0, from_ns = 0, to_ns = 0, data_bytes = 0,
-		readers;
+	int64_t from_ns = 0, to_ns = 0;
+	int rc;
 
-	reel_view_open(&v, r->st, "SELECT * FROM v_repeated_read", err);
+	reel_view_open(&v, r->st,
+		       "SELECT times, count(*) AS files, "
+		       "sum(size_bytes) AS size_bytes, "
+		       "sum(read_bytes) AS read_bytes, epoch_start_ns, "
+		       "epoch_end_ns FROM v_repeated_file GROUP BY times "
+		       "ORDER BY sum(read_bytes) DESC LIMIT 1",
+		       err);
 	if (reel_view_next(&v)) {
 		r->repeated.times = reel_view_int(&v, "times");
 		r->repeated.files = reel_view_int(&v, "files");
 		r->repeated.size_bytes = reel_view_int(&v, "size_bytes");
 		r->repeated.read_bytes = reel_view_int(&v, "read_bytes");
-		data_bytes = reel_view_int(&v, "data_read_bytes");
-		file_id = reel_view_int(&v, "file_id");
-		bytes = reel_view_int(&v, "file_bytes");
 		from_ns = reel_view_int(&v, "epoch_start_ns");
 		to_ns = reel_view_int(&v, "epoch_end_ns");
 	}
@@ -632,12 +645,13 @@ static int read_repeated(struct report *r, struct reel_error *err)
 		return -1;
 	if (!r->repeated.times)
 		return 0;
-	readers = readers_of_all(r->st, file_id, bytes, from_ns, to_ns, err);
-	if (readers != r->repeated.times ||
-	    (double)r->repeated.read_bytes <
-		    advice_threshold.repeated_share * (double)data_bytes)
+	rc = (double)r->repeated.read_bytes < advice_threshold.repeated_share *
+						      (double)r->data_read_bytes
+		     ? 0
+		     : is_read_by_all(r, from_ns, to_ns, err);
+	if (rc <= 0)
 		r->repeated.times = 0;
-	return readers < 0 ? -1 : 0;
+	return rc < 0 ? -1 : 0;
 }
 
 int report_read(struct report *r, struct reel_store *st, struct reel_error *err)

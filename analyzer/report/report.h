@@ -162,7 +162,8 @@ struct report {
 	int64_t read_phases;	      /* spans of TimeLogger's phase read */
 	int64_t workers, min_workers; /* of a rank, at a time; 0 */
 	/* For the advice. */
-	int64_t data_files, data_opens, median_file_bytes; /* last: NONE */
+	int64_t data_files, data_opens, data_read_bytes;
+	int64_t median_file_bytes; /* of data files; NONE */
 	struct {
 		int64_t calls, ns;
 	} small[2];		   /* reads, writes below 16 KiB */

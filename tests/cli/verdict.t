@@ -259,7 +259,10 @@ part = sys.argv[1]
 def read(epoch, reader):
     names = list(files)
     random.Random(epoch).shuffle(names)
-    for name in names if part == "all" else names[reader::2]:
+    if part == "pairs":  # a sample reads two files, and is one reader's
+        names = [n for k in range(12) if k // 3 % 2 == reader
+                 for n in (names[k], names[k - 1])]
+    for name in names if part in ("all", "pairs") else names[reader::2]:
         with open(name, "rb", buffering=0) as f:
             f.read(30000)
             if part == "back":
@@ -286,11 +289,11 @@ record all "$python" readers.py all
 check 'REPEATED-READ: each reader reads all files' '
 	"$python" said.py all REPEATED-READ "but each epoch reads its data 2 times" &&
 	grep -q "each epoch reads 12 data files (360 kB) 2 times: each of 2 processes" all.words'
-for part in half back; do
+for part in half back pairs; do
 	record $part "$python" readers.py $part
 done
-check 'no REPEATED-READ: each reads its half, another one in each epoch, or twice' '
-	! grep REPEATED-READ half.out back.out'
+check 'no REPEATED-READ: each reads its half, another one in each epoch, or twice; pairs' '
+	! grep REPEATED-READ half.out back.out pairs.out'
 
 # The iterator of each loop takes long to make, as if it started workers; each other
 # batch takes 2 ms.
