@@ -91,6 +91,10 @@ static const struct rule {
 
 	{BASE_PREFIX, ANY, "events.out.tfevents", REEL_CLASS_LOG},
 	{SUFFIX, ANY, ".log", REEL_CLASS_LOG},
+	{SUFFIX, ANY, ".wandb", REEL_CLASS_LOG},
+	{COMPONENT, WRITTEN, "mlruns", REEL_CLASS_LOG},
+	{HAS, WRITTEN, "/plugins/profile/", REEL_CLASS_LOG},
+	{SUFFIX, WRITTEN, ".trace.json.gz", REEL_CLASS_LOG},
 	{TAIL_HAS, ANY, "checkpoint", REEL_CLASS_CHECKPOINT},
 	{TAIL_HAS, ANY, "ckpt", REEL_CLASS_CHECKPOINT},
 	{HAS, WRITTEN, ".orbax-checkpoint-tmp/", REEL_CLASS_CHECKPOINT},

@@ -355,6 +355,11 @@ static void test_classes(void)
 		{"/dev/shm", false, REEL_CLASS_SYSTEM},
 		{"/system", false, REEL_CLASS_DATA},
 		{"/x/events.out.tfevents.1", true, REEL_CLASS_LOG},
+		{"/x/wandb/run-1/run-1.wandb", true, REEL_CLASS_LOG},
+		{"/x/mlruns/0/metrics/loss", true, REEL_CLASS_LOG},
+		{"/y/mlruns/0/metrics/loss", false, REEL_CLASS_DATA},
+		{"/x/plugins/profile/t/h.xplane.pb", true, REEL_CLASS_LOG},
+		{"/x/h.pt.trace.json.gz", true, REEL_CLASS_LOG},
 		{"/x/stdout", true, REEL_CLASS_LOG},
 		{"/x/my_stdout", true, REEL_CLASS_DATA},
 	};
