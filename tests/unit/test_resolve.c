@@ -360,6 +360,8 @@ static void test_classes(void)
 		{"/y/mlruns/0/metrics/loss", false, REEL_CLASS_DATA},
 		{"/x/plugins/profile/t/h.xplane.pb", true, REEL_CLASS_LOG},
 		{"/x/h.pt.trace.json.gz", true, REEL_CLASS_LOG},
+		{"/x/m.pdparams", true, REEL_CLASS_CHECKPOINT},
+		{"/y/m.pdparams", false, REEL_CLASS_DATA},
 		{"/x/stdout", true, REEL_CLASS_LOG},
 		{"/x/my_stdout", true, REEL_CLASS_DATA},
 	};
