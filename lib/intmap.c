@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map from 64-bit keys to dense 32-bit indices.
+ * Maps from 64-bit keys, and from texts, to dense 32-bit indices.
  *
  * At most half of the slots are used, so that probes are short.
  */
@@ -12,6 +12,7 @@
 #include "lib/error.h"
 
 #define FIRST_SLOTS 64u
+#define FIRST_TEXTS 16u
 
 static void place_key(struct reel_intmap *m, uint64_t key, uint32_t index)
 {
@@ -62,4 +63,43 @@ void reel_intmap_fini(struct reel_intmap *m)
 	free(m->slot);
 	m->slot = NULL;
 	m->used = m->mask = 0;
+}
+
+uint32_t reel_texts_keep(struct reel_texts *t, const char *text,
+			 struct reel_error *err)
+{
+	uint64_t key = reel_hash_bytes(REEL_HASH_FIRST, text, strlen(text));
+
+	for (;; key++) { /* two texts may have one key */
+		uint32_t i = reel_intmap_get(&t->by_hash, key, err);
+
+		if (i == REEL_NO_INDEX)
+			return i;
+		if (i < t->texts) {
+			if (!strcmp(t->text[i], text))
+				return i;
+			continue;
+		}
+		if (i == t->room) {
+			uint32_t room = t->room ? 2 * t->room : FIRST_TEXTS;
+
+			if (reel_grow(&t->text, room, sizeof(*t->text), err))
+				return REEL_NO_INDEX;
+			t->room = room;
+		}
+		t->text[i] = reel_strdup(text, err);
+		if (!t->text[i])
+			return REEL_NO_INDEX;
+		t->texts++;
+		return i;
+	}
+}
+
+void reel_texts_fini(struct reel_texts *t)
+{
+	for (uint32_t i = 0; i < t->texts; i++)
+		free(t->text[i]);
+	free(t->text);
+	reel_intmap_fini(&t->by_hash);
+	*t = (struct reel_texts){0};
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map from 64-bit keys to dense 32-bit indices, for hot paths: open
- * addressing, 16 bytes per slot, no removal.
+ * Maps to dense 32-bit indices, without removal: from 64-bit keys, for hot paths (open
+ * addressing, 16 bytes per slot), and from texts, of which one copy is kept.
+ *
+ * The hash of texts takes eight bytes at a time: several times as fast as FNV-1a on
+ * paths. Its values are of this machine and are never stored.
  */
 #ifndef LIB_INTMAP_H
 #define LIB_INTMAP_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct reel_error;
 
@@ -69,5 +73,44 @@ static inline uint32_t reel_intmap_get(struct reel_intmap *m, uint64_t key,
 
 void reel_intmap_clear(struct reel_intmap *m); /* memory is kept */
 void reel_intmap_fini(struct reel_intmap *m);
+
+#define REEL_HASH_FIRST 0xcbf29ce484222325u
+
+/* The hash of @n, continued from @h. */
+static inline uint64_t reel_hash_number(uint64_t h, uint64_t n)
+{
+	unsigned __int128 wide = (unsigned __int128)(h ^ n ^ REEL_HASH_FIRST) *
+				 0x9e3779b97f4a7c15u;
+
+	return (uint64_t)wide ^ (uint64_t)(wide >> 64);
+}
+
+/* The hash of @n bytes of @p, and of their number, continued from @h. */
+static inline uint64_t reel_hash_bytes(uint64_t h, const char *p, size_t n)
+{
+	uint64_t v = 0;
+
+	h = reel_hash_number(h, n);
+	for (; n >= sizeof(v); p += sizeof(v), n -= sizeof(v)) {
+		memcpy(&v, p, sizeof(v));
+		h = reel_hash_number(h, v);
+	}
+	for (v = 0; n--; p++)
+		v = v << 8 | (uint8_t)*p;
+	return reel_hash_number(h, v);
+}
+
+/* Copies of texts, one of each: names that stand in many records. Zeroed is empty. */
+struct reel_texts {
+	char **text;
+	uint32_t texts, room;
+	struct reel_intmap by_hash;
+};
+
+/* The index of a copy of @text, which lives as long as @t. REEL_NO_INDEX with @err
+ * (REEL_E_MEMORY). */
+uint32_t reel_texts_keep(struct reel_texts *t, const char *text,
+			 struct reel_error *err);
+void reel_texts_fini(struct reel_texts *t);
 
 #endif

@@ -29,7 +29,6 @@
 #include "analyzer/import/common/run_name.h"
 #include "analyzer/import/common/seen_events.h"
 #include "analyzer/import/common/table.h"
-#include "analyzer/import/common/text_hash.h"
 #include "analyzer/import/common/trace_events.h"
 
 /* The position of a descriptor in a process and file. */
@@ -69,7 +68,7 @@ struct import {
 
 static uint64_t hash_text(uint64_t h, const struct trace_text *t)
 {
-	return hash_bytes(h, t->s, t->len);
+	return reel_hash_bytes(h, t->s, t->len);
 }
 
 /* --- processes and files -------------------------------------------------- */
@@ -110,8 +109,8 @@ static uint32_t process_of(struct import *im, const struct trace_event *ev,
 {
 	bool hashed;
 	const struct trace_text *host = host_of(ev, &hashed);
-	uint64_t key = hash_number(
-		host ? hash_text(TEXT_HASH_FIRST ^ hashed, host) : 0,
+	uint64_t key = reel_hash_number(
+		host ? hash_text(REEL_HASH_FIRST ^ hashed, host) : 0,
 		(uint64_t)pid);
 	struct reel_writer_process *row;
 	uint32_t before = gather_processes(im->gather), id;
@@ -261,9 +260,9 @@ static struct position *find_position(struct import *im,
 				      const struct reel_event *to,
 				      struct reel_error *err)
 {
-	uint64_t key = hash_number(
-		hash_number(hash_number(TEXT_HASH_FIRST, im->process),
-			    (uint64_t)to->fd),
+	uint64_t key = reel_hash_number(
+		reel_hash_number(reel_hash_number(REEL_HASH_FIRST, im->process),
+				 (uint64_t)to->fd),
 		to->file);
 	uint32_t i;
 	struct position *p;
@@ -357,7 +356,7 @@ static const struct known_call *find_call(struct import *im,
 					  enum reel_layer layer,
 					  struct reel_error *err)
 {
-	uint64_t hash = hash_text(TEXT_HASH_FIRST ^ layer, name);
+	uint64_t hash = hash_text(REEL_HASH_FIRST ^ layer, name);
 	struct known_call *k = &im->call[hash % CALLS_KNOWN];
 	const struct reel_call_info *info;
 
@@ -447,14 +446,15 @@ static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
 	if (!ev->id.len)
 		return 0;
 	if (!trace_text_int(&ev->id, &number))
-		number = (int64_t)hash_text(TEXT_HASH_FIRST, &ev->id);
+		number = (int64_t)hash_text(REEL_HASH_FIRST, &ev->id);
 	/* The numbers are a thread's; since 2.0, a process's. */
-	series = hash_number(TEXT_HASH_FIRST, im->process);
-	content = hash_number(series, (uint64_t)tid);
+	series = reel_hash_number(REEL_HASH_FIRST, im->process);
+	content = reel_hash_number(series, (uint64_t)tid);
 	if (ev->phase != DFTRACER_PHASE_2_EVENT)
 		series = content;
-	content = hash_number(hash_number(content, (uint64_t)ev->ts_ns),
-			      (uint64_t)ev->dur_ns);
+	content =
+		reel_hash_number(reel_hash_number(content, (uint64_t)ev->ts_ns),
+				 (uint64_t)ev->dur_ns);
 	content = hash_text(hash_text(content, &ev->id), &ev->name);
 	return seen_events_add(&im->seen, series, (uint64_t)number, content,
 			       err);

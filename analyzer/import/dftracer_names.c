@@ -7,9 +7,9 @@
 
 #include "lib/array.h"
 #include "lib/error.h"
+#include "lib/intmap.h"
 
 #include "analyzer/import/common/importer.h"
-#include "analyzer/import/common/text_hash.h"
 #include "analyzer/import/common/trace_events.h"
 
 enum dftracer_phase dftracer_phase_of(const struct trace_event *ev)
@@ -41,8 +41,8 @@ static struct dftracer_name *look_up(struct dftracer_names *names, char type,
 				     const struct trace_text *hash,
 				     struct reel_error *err)
 {
-	uint64_t key =
-		hash_bytes(TEXT_HASH_FIRST ^ (uint8_t)type, hash->s, hash->len);
+	uint64_t key = reel_hash_bytes(REEL_HASH_FIRST ^ (uint8_t)type, hash->s,
+				       hash->len);
 
 	for (;; key++) { /* two hashes may have one key */
 		uint32_t i = reel_intmap_get(&names->by_hash, key, err);

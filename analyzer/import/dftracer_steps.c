@@ -13,9 +13,9 @@
 #include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/intmap.h"
 
 #include "analyzer/import/common/gather.h"
-#include "analyzer/import/common/text_hash.h"
 #include "analyzer/import/common/trace_events.h"
 
 #define NO_MARK (-1)
@@ -90,8 +90,8 @@ static const struct dftracer_word *find_word(struct dftracer_marks *m,
 					     struct reel_error *err)
 {
 	const struct trace_text *category = &ev->category, *name = &ev->name;
-	uint64_t hash = hash_bytes(
-		hash_bytes(TEXT_HASH_FIRST, category->s, category->len),
+	uint64_t hash = reel_hash_bytes(
+		reel_hash_bytes(REEL_HASH_FIRST, category->s, category->len),
 		name->s, name->len);
 	struct dftracer_word *w = &m->word[hash % DFTRACER_WORDS];
 	struct reel_buf text = REEL_BUF_INIT;

@@ -88,8 +88,12 @@ struct writer_thread {
 	bool active;
 };
 
+/* A span that is kept: there may be tens of millions. */
 struct writer_span {
-	struct reel_span_event ev;
+	int64_t start_ns, dur_ns, detail;
+	uint32_t span_id, parent, thread;
+	uint32_t name; /* of span_name, plus one; 0: that of its kind */
+	uint8_t kind;  /* enum reel_span */
 	bool closed;
 };
 
@@ -176,8 +180,8 @@ struct reel_writer {
 	uint32_t *open_order;		     /* scratch, too */
 	struct writer_span *span;
 	bool spans_unsorted;
-	char **span_name; /* those that no kind has */
-	uint32_t spans, span_room, span_names, span_name_room;
+	struct reel_texts span_name; /* those that no kind has */
+	uint32_t spans, span_room;
 	struct writer_trainers trainers;
 	struct reel_rows files; /* in no block yet */
 	struct reel_file_row last_file;

@@ -13,7 +13,6 @@
 
 #include "analyzer/import/common/event_list.h"
 #include "analyzer/import/common/sorter.h"
-#include "analyzer/import/common/text_hash.h"
 
 #define SPAN_BYTES (2u << 20) /* in memory, of each of the two orders */
 
@@ -69,10 +68,11 @@ struct import_gather {
 	struct gather_process *more;	  /* by index of process */
 	struct gather_source *source;	  /* by id - 1 */
 	uint32_t sources, at_source, more_room;
-	char **host, **kept;
-	uint32_t processes, threads, files, hosts, kepts;
-	uint32_t process_room, thread_room, file_room, host_room, kept_room;
-	struct reel_intmap by_process, by_thread, by_path, by_text;
+	char **host;
+	struct reel_texts kept;
+	uint32_t processes, threads, files, hosts;
+	uint32_t process_room, thread_room, file_room, host_room;
+	struct reel_intmap by_process, by_thread, by_path;
 	int64_t origin_ns;
 };
 
@@ -127,9 +127,7 @@ void gather_free(struct import_gather *g)
 		free(g->thread[i].nest);
 	for (size_t i = 0; i < g->hosts; i++)
 		free(g->host[i]);
-	for (size_t i = 0; i < g->kepts; i++)
-		free(g->kept[i]);
-	free(g->kept);
+	reel_texts_fini(&g->kept);
 	free(g->more);
 	free(g->source);
 	free(g->process);
@@ -142,7 +140,6 @@ void gather_free(struct import_gather *g)
 	reel_intmap_fini(&g->by_process);
 	reel_intmap_fini(&g->by_thread);
 	reel_intmap_fini(&g->by_path);
-	reel_intmap_fini(&g->by_text);
 	free(g);
 }
 
@@ -207,38 +204,12 @@ struct reel_writer_process *gather_process_row(struct import_gather *g,
 	return &g->process[process - 1];
 }
 
-/* The index of a kept copy of @text, REEL_NO_INDEX with @err. */
-static uint32_t keep_text(struct import_gather *g, const char *text,
-			  struct reel_error *err)
-{
-	uint64_t key = hash_bytes(TEXT_HASH_FIRST, text, strlen(text));
-
-	for (;; key++) { /* two texts may have one key */
-		uint32_t i = reel_intmap_get(&g->by_text, key, err);
-
-		if (i == REEL_NO_INDEX)
-			return i;
-		if (i < g->kepts) {
-			if (!strcmp(g->kept[i], text))
-				return i;
-			continue;
-		}
-		if (ONE_MORE(g->kept, g->kepts, g->kept_room, err))
-			return REEL_NO_INDEX;
-		g->kept[i] = reel_strdup(text, err);
-		if (!g->kept[i])
-			return REEL_NO_INDEX;
-		g->kepts++;
-		return i;
-	}
-}
-
 const char *gather_keep(struct import_gather *g, const char *text,
 			struct reel_error *err)
 {
-	uint32_t i = keep_text(g, text, err);
+	uint32_t i = reel_texts_keep(&g->kept, text, err);
 
-	return i == REEL_NO_INDEX ? NULL : g->kept[i];
+	return i == REEL_NO_INDEX ? NULL : g->kept.text[i];
 }
 
 uint32_t gather_thread(struct import_gather *g, uint32_t process, int64_t tid,
@@ -285,7 +256,7 @@ uint32_t gather_host(struct import_gather *g, const char *name,
 uint32_t gather_file(struct import_gather *g, const char *path, size_t len,
 		     enum reel_kind kind, struct reel_error *err)
 {
-	uint64_t key = hash_bytes(TEXT_HASH_FIRST, path, len);
+	uint64_t key = reel_hash_bytes(REEL_HASH_FIRST, path, len);
 	struct gather_file *f;
 
 	for (;; key++) {
@@ -408,7 +379,7 @@ int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 	uint32_t i = 0;
 
 	if (name) {
-		i = keep_text(g, name, err);
+		i = reel_texts_keep(&g->kept, name, err);
 		if (i == REEL_NO_INDEX)
 			return -1;
 		span.name = i + 1;
@@ -483,8 +454,8 @@ static void set_parent(struct import_gather *g, uint32_t child, uint32_t parent)
 
 static uint64_t pid_key(const struct reel_writer_process *p, int64_t pid)
 {
-	return hash_number(hash_number(TEXT_HASH_FIRST, p->host_id),
-			   (uint64_t)pid);
+	return reel_hash_number(reel_hash_number(REEL_HASH_FIRST, p->host_id),
+				(uint64_t)pid);
 }
 
 static int set_parents(struct import_gather *g, struct reel_error *err)
@@ -534,7 +505,7 @@ static int write_span(struct import_gather *g, const struct gather_span *s,
 		.kind = s->kind,
 		.count = s->count,
 		.detail = s->detail,
-		.name = s->name ? g->kept[s->name - 1]
+		.name = s->name ? g->kept.text[s->name - 1]
 				: reel_span_name(s->kind)};
 
 	/* Metrics take the preprocess spans of a worker for whole batches. */

@@ -17,8 +17,7 @@
 
 #include "lib/array.h"
 #include "lib/error.h"
-
-#include "analyzer/import/common/text_hash.h"
+#include "lib/intmap.h"
 
 #define FIRST_SLOTS 1024u
 #define ROW 8u		/* slots of 8 bytes in a cache line */
@@ -66,7 +65,7 @@ static int widen_table(struct seen_table *s, struct reel_error *err)
 static int add_to_table(struct seen_table *s, uint64_t series, uint64_t number,
 			uint32_t hash, struct reel_error *err)
 {
-	uint64_t place = hash_number(series, number / ROW) / ROW * ROW;
+	uint64_t place = reel_hash_number(series, number / ROW) / ROW * ROW;
 	uint64_t word = (place + number % ROW) << 32 | hash;
 
 	/* Half of the slots are free, so that searches are short. */
