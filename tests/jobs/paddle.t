@@ -145,6 +145,11 @@ for epoch in range(2):
         for batch in DataLoader(Files(), batch_size=3):
             pass
     paddle.save({}, "state")
+import gc, weakref
+gone = weakref.ref(loader)
+del loader, batch
+gc.collect()
+assert gone() is None, "the hooks keep the loader"
 paddle.load("state")
 PY
 for i in 0 1 2 3 4 5; do echo 0123456789 >d$i; done
@@ -152,9 +157,11 @@ for i in 0 1 2 3 4 5; do echo 0123456789 >d$i; done
 # The construction of an iterator is a fetch.
 want='backward 6, checkpoint 2, epoch 2, eval 2, fetch 14, optimizer 6, preprocess 10, restore 1, step 6'
 loops() {
+	run=$2
 	for how in 0 1 '1 persistent'; do
 		name=$1$(echo $how | tr -d ' ')
-		"$IOREEL" record -q -o $name.reel -- "$2" job.py $how >$name.out 2>&1 || diag <$name.out
+		check "$1, workers $how: the job ends well, as its loader does" '
+			"$IOREEL" record -q -o $name.reel -- "$run" job.py $how'
 		is "$1, workers $how: the spans" "$("$IOREEL" sql --format tsv $name.reel "
 			SELECT group_concat(name || ' ' || n, ', ') FROM (SELECT name, count(*) AS n
 			FROM v_span GROUP BY name ORDER BY name)" | tail -1)" "$want"

@@ -8,6 +8,8 @@ optimizer            step() and minimize() of each class of paddle.optimizer
 checkpoint           paddle.save
 restore              paddle.load, except for samples that a data set loads
 """
+import weakref
+
 from ioreel import epochs, gate, shim, wrap
 from ioreel.finder import hide
 
@@ -22,7 +24,7 @@ def _hook_loader(paddle):
     loaders = paddle.io.DataLoader
     base.__init__, multi._reset, loaders.__iter__  # wrap all, or none
     single.__next__, multi.__next__
-    made = {}  # loader by id of its iterator, whose workers stay
+    made = weakref.WeakKeyDictionary()  # loaders of iterators whose workers stay
 
     def kind():
         return shim.EPOCH if paddle.is_grad_enabled() else shim.EVAL
@@ -31,11 +33,11 @@ def _hook_loader(paddle):
         if isinstance(iterator, single):
             gate.note_loader("PaddlePaddle")  # a thread reads ahead
         elif loader._persistent_workers:
-            made[id(iterator)] = loader
+            made[iterator] = weakref.ref(loader)
         epochs.iterator_started(iterator, loader, kind(), True)
 
     def reset(iterator):
-        epochs.iterator_started(iterator, made[id(iterator)], kind(), True)
+        epochs.iterator_started(iterator, made[iterator](), kind(), True)
 
     wrap.patch(loaders, "__iter__", epochs.request_begins, epochs.request_ends)
     wrap.patch(base, "__init__", started)
