@@ -396,7 +396,7 @@ static int run_epochs(struct running *r, struct reel_error *err)
 
 /* --- data that stays in memory -------------------------------------------- */
 
-/* How readers read @w; the schedule is the caller's. */
+/* Make the plan by which readers read @w. The caller adds the schedule. */
 static struct reader_plan plan_of(const struct running *r,
 				  const struct workload *w)
 {
