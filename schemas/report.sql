@@ -567,13 +567,13 @@ FROM begun b JOIN span e ON e.span_id = b.epoch_span;
 CREATE VIEW v_repeated_file (file_id, times, size_bytes, read_bytes, epoch_start_ns,
 	epoch_end_ns) AS
 WITH
-epoch AS (
-	SELECT count(DISTINCT epoch_span) AS epochs,
-		(SELECT min(e.start_ns) FROM span e JOIN step
-			ON e.span_id = epoch_span) AS start_ns,
-		(SELECT min(e.start_ns + e.dur_ns) FROM span e JOIN step
-			ON e.span_id = epoch_span) AS end_ns
-	FROM step WHERE rank = (SELECT min(rank) FROM step)),
+pass AS MATERIALIZED (
+	SELECT DISTINCT epoch_span FROM step
+	WHERE rank = (SELECT min(rank) FROM step)),
+epoch AS MATERIALIZED (
+	SELECT count(*) AS epochs, min(start_ns) AS start_ns,
+		min(start_ns + dur_ns) AS end_ns
+	FROM span WHERE span_id IN (SELECT epoch_span FROM pass)),
 data AS (
 	SELECT f.file_id, f.size_bytes, f.read_bytes, f.reads, f.opens,
 		CAST(f.read_bytes AS REAL) / f.size_bytes / epochs AS times,
