@@ -22,14 +22,14 @@
 
 /* A name of the application; category or name NULL: any. @last: the part of
  * the name after its last dot is compared, else all of it. */
-struct meaning {
+struct dftracer_meaning {
 	const char *category, *name;
 	bool last;
 	enum reel_span kind;
 	int mark; /* enum dftracer_mark_kind, or NO_MARK */
 };
 
-static const struct meaning meanings[] = {
+static const struct dftracer_meaning meanings[] = {
 	{NULL, "<module>.iter", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
 	{NULL, "fetch-data.iter", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
 	{NULL, "loop.iter", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
@@ -69,13 +69,13 @@ static const struct meaning meanings[] = {
 	{"data", "preprocess", false, REEL_SPAN_PREPROCESS, NO_MARK},
 };
 
-static const struct meaning *find_meaning(const struct trace_event *ev)
+static const struct dftracer_meaning *find_meaning(const struct trace_event *ev)
 {
 	const char *dot = strrchr(ev->name.s, '.');
 	const char *last = dot ? dot + 1 : ev->name.s;
 
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
-		const struct meaning *m = &meanings[i];
+		const struct dftracer_meaning *m = &meanings[i];
 
 		if (!strcmp(m->name, m->last ? last : ev->name.s) &&
 		    (!m->category || !strcmp(m->category, ev->category.s)))
@@ -176,7 +176,7 @@ int dftracer_add_span(struct dftracer_marks *m, struct import_gather *g,
 		      struct reel_error *err)
 {
 	const struct dftracer_word *word = find_word(m, ev, err);
-	const struct meaning *meaning = word ? word->meaning : NULL;
+	const struct dftracer_meaning *meaning = word ? word->meaning : NULL;
 	struct reel_span_event sp = {.start_ns = ev->ts_ns,
 				     .dur_ns = ev->dur_ns,
 				     .thread = thread,

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct import_gather;
-struct meaning;
+struct dftracer_meaning;
 struct reel_error;
 struct trace_event;
 
@@ -39,7 +39,7 @@ struct dftracer_mark {
 struct dftracer_word {
 	char *text;
 	size_t category_len;
-	const struct meaning *meaning;
+	const struct dftracer_meaning *meaning;
 };
 
 /* Zeroed is empty. */
