@@ -262,6 +262,8 @@ def read(epoch, reader):
     if part == "pairs":  # a sample reads two files, and is one reader's
         names = [n for k in range(12) if k // 3 % 2 == reader
                  for n in (names[k], names[k - 1])]
+    if part == "labels":
+        names += ["data/labels"] * 2  # of which each reader takes one
     for name in names if part in ("all", "pairs") else names[reader::2]:
         with open(name, "rb", buffering=0) as f:
             f.read(30000)
@@ -277,23 +279,24 @@ def epochs():
                     if not os.fork():
                         read(epoch, reader)
                         os._exit(0)
-        for _ in range(2):
-            os.wait()
+            for _ in range(2):
+                os.wait()
 epochs()
 PY
 mkdir data
 for i in 00 01 02 03 04 05 06 07 08 09 10 11; do
 	head -c 30000 /dev/urandom >data/f$i
 done
+head -c 10000 /dev/urandom >data/labels
 record all "$python" readers.py all
 check 'REPEATED-READ: each reader reads all files' '
 	"$python" said.py all REPEATED-READ "but each epoch reads its data 2 times" &&
 	grep -q "each epoch reads 12 data files (360 kB) 2 times: each of 2 processes" all.words'
-for part in half back pairs; do
+for part in half back pairs labels; do
 	record $part "$python" readers.py $part
 done
-check 'no REPEATED-READ: each reads its half, another one in each epoch, or twice; pairs' '
-	! grep REPEATED-READ half.out back.out pairs.out'
+check 'no REPEATED-READ: each reads its half, another one in each epoch, or twice; pairs; few bytes' '
+	! grep REPEATED-READ half.out back.out pairs.out labels.out'
 
 # The iterator of each loop takes long to make, as if it started workers; each other
 # batch takes 2 ms.
