@@ -61,7 +61,7 @@ check 'so does README.md' '
 if command -v groff >/dev/null; then
 	for page in "$TOP"/man/*; do
 		is "${page##*/}: no warning of groff" \
-			"$(groff -ww -mandoc -Tutf8 "$page" 2>&1 >/dev/null)" ''
+			"$(groff -ww -mandoc -Tascii "$page" 2>&1 >/dev/null)" ''
 	done
 else
 	skip 'man pages without a warning' 'no groff'
