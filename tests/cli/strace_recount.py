@@ -39,6 +39,7 @@ class Io:
     def __init__(self, op, name, start, dur, err, path, size=0, process=0):
         self.op, self.name, self.start, self.end = op, name, start, start + dur
         self.err, self.path, self.bytes, self.process = err, path, size, process
+        self.at = self.ofd = None  # of a read or write of a file: the offset, the description
 
 
 def lines(path):
@@ -73,6 +74,8 @@ class Job:
         self.last = {}
         for line in lines(path):
             self.add(*line)
+        for e in sorted(self.io, key=lambda e: e.end):  # strace prints two threads as it sees them
+            self.in_order(e)
         self.messages = [e for e in self.io if is_message(e.path)]
         self.io = [e for e in self.io if not is_message(e.path)]
 
@@ -125,9 +128,7 @@ class Job:
         if kind in 'rw' and err is None:
             io.bytes = result
             if not is_message(path):
-                self.moved(kind, name, args, table, fd, path, real, result, io.process)
-        elif kind == 'o' and err is None:
-            self.last[io.process, path] = {'r': 0, 'w': 0}
+                self.moved(io, name, args, table, fd, real)
         self.io.append(io)
 
     def copied(self, pid, ns, args, result, err, dur):
@@ -136,12 +137,13 @@ class Job:
         for op, name, (fd, path) in (('r', 'copy_file_range', ends[0]), ('w', 'copy_out', ends[1])):
             ofd, real = table.get(fd), path
             path = ofd.name if ofd and ofd.name else path
-            if err is None:
-                self.moved(op, 'read', args, table, fd, path, real, result, self.process[pid])
-            elif op == 'w':
+            if err is not None and op == 'w':
                 break
-            self.io.append(Io(op, name, ns if op == 'r' else ns + dur, dur if op == 'r' else 0, err,
-                              path, 0 if err else result, self.process[pid]))
+            io = Io(op, name, ns if op == 'r' else ns + dur, dur if op == 'r' else 0, err,
+                    path, 0 if err else result, self.process[pid])
+            if err is None:
+                self.moved(io, 'read', args, table, fd, real)
+            self.io.append(io)
 
     def opened(self, table, args, result, made, err):
         """A file has the name that the program gave it, made absolute."""
@@ -168,32 +170,42 @@ class Job:
         elif name == 'ftruncate':
             self.sizes[path] = int(args.split(', ')[-1])
 
-    def moved(self, op, name, args, table, fd, path, real, size, process):
+    def moved(self, io, name, args, table, fd, real):
+        """The offset of a read or write, and the position and size behind it."""
         ofd = table.get(fd) or table.setdefault(fd, Open(None))
         at = ofd.pos
         if name in ('pread64', 'pwrite64'):
             at = int(args.split(', ')[-1])
-        if op == 'w' and ofd.append:
+        if io.op == 'w' and ofd.append:
             at = self.sizes.get(real)
         if name not in ('pread64', 'pwrite64'):
-            ofd.pos = None if at is None else at + size
-        if path and path.startswith('/dev/') and not path.startswith('/dev/shm/'):
+            ofd.pos = None if at is None else at + io.bytes
+        if io.path and io.path.startswith('/dev/') and not io.path.startswith('/dev/shm/'):
             at = None  # a device has no offsets
-        if at is not None and op == 'w' and size:
-            self.sizes[real] = max(self.sizes.get(real, 0), at + size)
-        if size:
+        if at is not None and io.op == 'w' and io.bytes:
+            self.sizes[real] = max(self.sizes.get(real, 0), at + io.bytes)
+        io.at, io.ofd = at, ofd
+
+    def in_order(self, io):
+        """Count the access as it follows those before it: ours, and Darshan's."""
+        if io.op == 'o' and io.err is None:
+            self.last[io.process, io.path] = {'r': 0, 'w': 0}
+        if not io.ofd:
+            return
+        op, at, ofd = io.op, io.at, io.ofd
+        if io.bytes:
             self.order[op]['unknown' if at is None or ofd.end is None else
                            'first' if ofd.end == 'none' else
                            'consecutive' if at == ofd.end else
                            'sequential' if at > ofd.end else 'random'] += 1
-            ofd.end = None if at is None else at + size
+            ofd.end = None if at is None else at + io.bytes
         count = self.darshan[op]
         count['ops'] += 1
-        last = self.last.setdefault((process, path), {'r': 0, 'w': 0})
+        last = self.last.setdefault((io.process, io.path), {'r': 0, 'w': 0})
         if at is not None:
             count['seq'] += at > last[op]
             count['consec'] += at == last[op] + 1
-            last[op] = at + size - 1
+            last[op] = at + io.bytes - 1
 
 
 def is_message(path):
