@@ -86,4 +86,56 @@ if python3 -c 'import numpy, torch' 2>/dev/null; then
 else
 	skip 'a DataLoader with workers' 'no numpy and torch'
 fi
+
+cat >bits32.strace <<'EOF2'
+7 1700000000.000000 execve("./a", ["./a"], 0xff /* 3 vars */) = 0 <0.000100>
+7 1700000000.000200 [ Process PID=7 runs in 32 bit mode. ]
+7 1700000000.000300 openat(AT_FDCWD, "/d/x", O_RDWR|O_LARGEFILE) = 3</d/x> <0.000010>
+7 1700000000.000400 _llseek(3</d/x>, 5000000000, [5000000000], SEEK_SET) = 0 <0.000010>
+7 1700000000.000500 read(3</d/x>, "a"..., 4096) = 4096 <0.000010>
+7 1700000000.000600 _llseek(3</d/x>, -96, [9999999904], SEEK_END) = 0 <0.000010>
+7 1700000000.000700 write(3</d/x>, "a"..., 96) = 96 <0.000010>
+7 1700000000.000800 _llseek(3</d/x>, -1, 0xffee, SEEK_SET) = -1 EINVAL (Invalid argument) <0.000010>
+7 1700000000.000900 mmap2(NULL, 8192, PROT_READ, MAP_PRIVATE, 3</d/x>, 0x2000) = 0xf7000000 <0.000010>
+7 1700000000.001000 mmap2(NULL, 8192, PROT_READ, MAP_ANONYMOUS, -1, 0) = 0xf7008000 <0.000010>
+7 1700000000.001100 fadvise64_64(3</d/x>, 64, 10, POSIX_FADV_DONTNEED) = 0 <0.000010>
+7 1700000000.001200 statfs64("/d/x", 84, {f_type=EXT2_SUPER_MAGIC}) = 0 <0.000010>
+7 1700000000.001300 getdents(3</d/x>, 0x21000, 100) = -1 ENOTDIR (Not a directory) <0.000010>
+EOF2
+check 'a program of 32 bits' 'ioreel import -q bits32.strace -o bits32.db'
+is 'its calls, offsets and results' \
+	"$(sql bits32.db "SELECT call || ' ' || ifnull(offset, '-') || ' ' || result || ' ' || errno
+		FROM v_event WHERE path = '/d/x' AND call <> 'openat' ORDER BY start_ns")" \
+'lseek 5000000000 5000000000 0
+read 5000000000 4096 0
+lseek 9999999904 9999999904 0
+write 9999999904 96 0
+lseek - -1 22
+mmap 8192 4143972352 0
+posix_fadvise 64 0 0
+statfs - 0 0
+getdents64 - -1 20'
+is 'each line is understood' "$(sql bits32.db 'SELECT count(*) FROM v_loss')" 0
+
+cat >more.strace <<'EOF2'
+7 1700000000.000000 openat(0xffffff9c, 0x7fd77b42b0b1, 0x80000, 0) = 0x3 <0.000010>
+7 1700000000.000100 read(0x3, 0x7fd77b42b0b1, 0x40) = 0x40 <0.000010>
+7 1700000000.000200 mmap(0, 0x1000, 0x3, 0x22, 0xffffffff, 0) = 0x7f0000000000 <0.000010>
+7 1700000000.000300 open_by_handle_at(9, {handle_bytes=8, handle_type=1, f_handle=0x00}, O_RDONLY) = 4</d/y> <0.000010>
+7 1700000000.000400 read(4</d/y>, "a"..., 10) = 10 <0.000010>
+7 1700000000.000500 tee(5<pipe:[1]>, 7<pipe:[2]>, 100, 0) = 60 <0.000010>
+7 1700000000.000600 vmsplice(7<pipe:[2]>, [{iov_base="abc", iov_len=3}], 1, 0) = 3 <0.000010>
+EOF2
+check 'raw descriptors, handles, pipes' 'ioreel import -q more.strace -o more.db'
+is 'their calls and bytes' \
+	"$(sql more.db "SELECT call || ' ' || iif(path LIKE 'tmpfile%', '-', path) || ' ' || ifnull(bytes, '-')
+		FROM v_event ORDER BY start_ns, call = 'copy_out'")" \
+'openat - -
+read - 64
+open_by_handle_at /d/y -
+read /d/y 10
+tee pipe:[1] 60
+copy_out pipe:[2] 60
+vmsplice pipe:[2] 3'
+is 'each line is understood' "$(sql more.db 'SELECT count(*) FROM v_loss')" 0
 finish

@@ -7,7 +7,7 @@
  *   p path              q second path, or a symbolic link's target
  *   s bytes asked       v iovec: bytes asked       o offset
  *   f open flags        F struct open_how          m arg         n arg2
- *   t struct stat       x struct statx             r descriptor that is made
+ *   t struct stat       x struct statx             r result behind a pointer
  *   - nothing
  */
 #include "analyzer/import/strace/strace_call.h"
@@ -29,6 +29,7 @@
 
 /* By name, for bsearch(). */
 static const struct strace_call_info calls[] = {
+	IO("_llseek", LSEEK, "dorm"),
 	OTHER("accept", STRACE_SOCKET),
 	OTHER("accept4", STRACE_SOCKET),
 	IO("access", ACCESS, "pm"),
@@ -51,6 +52,7 @@ static const struct strace_call_info calls[] = {
 	IO("faccessat", FACCESSAT, "apmn"),
 	IO("faccessat2", FACCESSAT, "apmn"),
 	IO("fadvise64", POSIX_FADVISE, "donm"),
+	IO("fadvise64_64", POSIX_FADVISE, "donm"),
 	IO("fallocate", FALLOCATE, "dmon"),
 	IO("fchdir", FCHDIR, "d"),
 	IO("fcntl", FCNTL, "dmn"),
@@ -62,9 +64,11 @@ static const struct strace_call_info calls[] = {
 	IO("fstat64", FSTAT, "dt"),
 	IO("fstatat64", FSTATAT, "aptm"),
 	IO("fstatfs", FSTATFS, "d-"),
+	IO("fstatfs64", FSTATFS, "d--"),
 	IO("fsync", FSYNC, "d"),
 	IO("ftruncate", FTRUNCATE, "do"),
 	IO("ftruncate64", FTRUNCATE, "do"),
+	IO("getdents", GETDENTS64, "d-s"),
 	IO("getdents64", GETDENTS64, "d-s"),
 	OTHER("inotify_init", STRACE_QUIET),
 	OTHER("inotify_init1", STRACE_QUIET),
@@ -81,9 +85,11 @@ static const struct strace_call_info calls[] = {
 	IO("mknod", MKNOD, "pm-"),
 	IO("mknodat", MKNODAT, "apm-"),
 	IO("mmap", MMAP, "-smndo"),
+	IO("mmap2", MMAP, "-smndo"),
 	IO("name_to_handle_at", NAME_TO_HANDLE_AT, "ap--m"),
 	IO("newfstatat", FSTATAT, "aptm"),
 	IO("open", OPEN, "pf-"),
+	IO("open_by_handle_at", OPEN_BY_HANDLE_AT, "--f"),
 	IO("openat", OPENAT, "apf-"),
 	IO("openat2", OPENAT, "apF-"),
 	OTHER("perf_event_open", STRACE_QUIET),
@@ -115,18 +121,21 @@ static const struct strace_call_info calls[] = {
 	IO("stat", STAT, "pt"),
 	IO("stat64", STAT, "pt"),
 	IO("statfs", STATFS, "p-"),
+	IO("statfs64", STATFS, "p--"),
 	IO("statx", STATX, "apm-x"),
 	IO("symlink", SYMLINK, "qp"),
 	IO("symlinkat", SYMLINKAT, "qap"),
 	IO("sync", SYNC, ""),
 	IO("sync_file_range", SYNC_FILE_RANGE, "donm"),
 	IO("syncfs", SYNCFS, "d"),
+	{"tee", STRACE_COPY, REEL_CALL_TEE, "d-s-"},
 	OTHER("timerfd_create", STRACE_QUIET),
 	IO("truncate", TRUNCATE, "po"),
 	IO("truncate64", TRUNCATE, "po"),
 	IO("unlink", UNLINK, "p"),
 	IO("unlinkat", UNLINKAT, "apm"),
 	OTHER("vfork", STRACE_FORK),
+	IO("vmsplice", VMSPLICE, "dv-m"),
 	IO("write", WRITE, "d-s"),
 	IO("writev", WRITEV, "dv-"),
 };
@@ -283,6 +292,10 @@ static bool fill_arg(struct import_call *out, struct strace_paths *paths,
 		rec->arg2 = strace_flags(arg);
 		rec->has_arg2 = true;
 		return true;
+	case 'r':
+		if (!rec->err)
+			parse_offset(arg, &rec->result);
+		return true;
 	case 't':
 		fill_stat(rec, arg, "st_mode", "st_size");
 		return true;
@@ -346,6 +359,15 @@ bool strace_call_fill(struct import_call *out, struct strace_paths *paths,
 		    !fill_arg(out, paths, *letter, arg))
 			return false;
 	fill_made(out, line);
+	/* -y prints the path of a handle beside the result. */
+	if (out->rec.call == REEL_CALL_OPEN_BY_HANDLE_AT &&
+	    line->result_path.len) {
+		int n = strace_unescape(line->result_path, paths->path,
+					sizeof(paths->path));
+
+		out->rec.path = n > 0 ? paths->path : NULL;
+		out->rec.path_len = n > 0 ? (uint32_t)n : 0;
+	}
 	return true;
 }
 
@@ -353,9 +375,11 @@ bool strace_call_copy_out(struct import_call *out, struct strace_paths *paths,
 			  const struct strace_call_info *info,
 			  const struct strace_line *line)
 {
-	/* sendfile(to, from, ...), else (from, offset, to, offset, ...) */
-	bool sendfile = info->call == REEL_CALL_SENDFILE;
-	const char *letters = sendfile ? "d--" : "--do";
+	/* sendfile(to, from, ...), tee(from, to, ...), else (from, offset, to,
+	 * offset, ...) */
+	const char *letters = info->call == REEL_CALL_SENDFILE ? "d--"
+			      : info->call == REEL_CALL_TEE    ? "-d"
+							       : "--do";
 	struct strace_text args = line->args, arg;
 	struct reel_record in = out->rec;
 

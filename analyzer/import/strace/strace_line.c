@@ -424,6 +424,8 @@ void strace_line_parse(struct strace_line *out, const char *line, size_t len)
 	if (!t.len || starts(t, " > ") || starts(t, "strace: "))
 		return;
 	parse_prefix(&t, out);
+	if (!t.len) /* "[ Process PID=7 runs in 32 bit mode. ]" */
+		return;
 	if (starts(t, "--- "))
 		return;
 	if (starts(t, "+++ ")) {
@@ -511,8 +513,11 @@ bool strace_fd(struct strace_text arg, int64_t *fd, struct strace_text *path)
 		*fd = AT_FDCWD;
 		return true;
 	}
-	return strace_number(number, fd) && *fd >= INT32_MIN &&
-	       *fd <= INT32_MAX;
+	if (!strace_number(number, fd))
+		return false;
+	if (starts(number, "0x") && *fd > INT32_MAX && *fd <= UINT32_MAX)
+		*fd -= INT64_C(1) << 32; /* a negative one of -e raw */
+	return *fd >= INT32_MIN && *fd <= INT32_MAX;
 }
 
 static size_t unescape_one(struct strace_text t, char *c)
