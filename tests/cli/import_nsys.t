@@ -26,6 +26,11 @@ is 'a call without a path is counted, and said' \
 	'no_end events 1;no_path calls 1;OSRT_API 1;'
 is 'a trace on the system clock starts at its value' "$(rows 'SELECT start_real_ns FROM run')" '1719853884000001000;'
 is 'the program' "$(rows 'SELECT p.command FROM process p')" 'python3;'
+import old.sqlite
+is 'without globalPid, the process of a kernel is that of its launch' \
+	"$(rows "SELECT pid, start_ns, dur_ns FROM v_span WHERE name = 'kernel' ORDER BY 2")" '77 500 200;78 600 200;0 610 10;'
+is 'an empty text is none' "$(rows "SELECT detail FROM v_span WHERE name = 'step'")" '7;8;'
+is 'an end of 0 is none' "$(rows "SELECT reason, count FROM loss WHERE unit = 'events'")" 'no_end 1;'
 import relative.sqlite
 is 'else times count from the start of the session' "$(rows 'SELECT start_real_ns FROM run')" '1719853884000006000;'
 import unknown.sqlite

@@ -57,6 +57,21 @@ def make(name, *scripts, clock=(1719853884000000000, 5000, 5000)):
 
 
 make("small")
+# An old version gives a kernel no process, and a missing value a default.
+make("old", f"""
+DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL, deviceId INT NOT NULL,
+	streamId INT NOT NULL, correlationId INT NOT NULL, demangledName INT NOT NULL, shortName INT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT NOT NULL, end INT NOT NULL, globalTid INT NOT NULL,
+	correlationId INT NOT NULL, nameId INT NOT NULL, returnValue INT NOT NULL);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (6490, 6495, {PID | 5}, 31, 5, 0),
+	(6490, 6495, {PID + (1 << 24) | 6}, 32, 5, 0), (6490, 6495, {PID | 5}, 33, 5, 0),
+	(6490, 6495, {PID + (1 << 24) | 6}, 33, 5, 0);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (6500, 6700, 0, 7, 31, 1, 2), (6600, 6800, 1, 7, 32, 1, 2),
+	(6610, 6620, 1, 7, 33, 1, 2);
+UPDATE NVTX_EVENTS SET text = '' WHERE textId = 3;
+UPDATE NVTX_EVENTS SET end = 0 WHERE text = 'open';
+""")
 make("relative", clock=(1719853884000000000, 77, 100))
 make("unknown", clock=(0, 0, 0))
 make("files", f"""

@@ -50,11 +50,12 @@ enum device_column {
 	DEVICE_NAME,
 	DEVICE_SHORT_NAME,
 	DEVICE_COPY_KIND,
+	DEVICE_CORRELATION,
 };
 
 static const char *const device_columns[] = {
-	"start",	 "end",	      "deviceId", "streamId", "globalPid",
-	"demangledName", "shortName", "copyKind", NULL};
+	"start",	 "end",	      "deviceId", "streamId",	   "globalPid",
+	"demangledName", "shortName", "copyKind", "correlationId", NULL};
 
 /* The own name of a kernel or copy. */
 static const char *device_name(const struct nsys *im,
@@ -85,7 +86,7 @@ static int add_device_row(struct nsys *im, const struct nsys_rows *rows,
 			  bool copy, struct reel_error *err)
 {
 	struct reel_span_event ev = {.kind = REEL_SPAN_COMPUTE};
-	int64_t device = 0, stream = 0, global = 0;
+	int64_t device = 0, stream = 0, global = 0, correlation;
 	char buf[NAME_BYTES];
 	uint32_t process, name;
 
@@ -93,7 +94,9 @@ static int add_device_row(struct nsys *im, const struct nsys_rows *rows,
 		return 0;
 	nsys_rows_int(rows, DEVICE_ID, &device);
 	nsys_rows_int(rows, DEVICE_STREAM, &stream);
-	nsys_rows_int(rows, DEVICE_PID, &global);
+	if (!nsys_rows_int(rows, DEVICE_PID, &global) &&
+	    nsys_rows_int(rows, DEVICE_CORRELATION, &correlation))
+		global = nsys_launcher(im, correlation);
 	process = nsys_process(im, global, err);
 	if (!process)
 		return -1;
@@ -114,6 +117,8 @@ static int read_device(struct nsys *im, const char *table, const char *sql,
 	int more =
 		nsys_rows_open(&rows, im->db, table, sql, device_columns, err);
 
+	if (!more && rows.statement && rows.column[DEVICE_PID] < 0)
+		more = nsys_read_launches(im, err);
 	while (!more && (more = nsys_rows_next(&rows, err)) > 0)
 		more = add_device_row(im, &rows, copy, err);
 	nsys_rows_close(&rows);
@@ -183,13 +188,14 @@ static int add_range(struct nsys *im, const struct nsys_rows *rows,
 	nsys_rows_int(rows, NVTX_TYPE, &type);
 	if (type != NVTX_PUSH_POP && type != NVTX_START_END)
 		return 0;
-	if (!nsys_rows_int(rows, NVTX_END, &v)) {
+	/* Exports of old versions have 0 and "" for no value. */
+	if (!nsys_rows_int(rows, NVTX_END, &v) || v <= 0) {
 		im->unended++;
 		return 0;
 	}
 	if (!nsys_interval(im, rows, &ev.start_ns, &ev.dur_ns))
 		return 0;
-	if (!text && nsys_rows_int(rows, NVTX_TEXT_ID, &v))
+	if ((!text || !*text) && nsys_rows_int(rows, NVTX_TEXT_ID, &v))
 		text = nsys_db_string(im->db, v);
 	op = is_operator(text ? text : "", name);
 	if (nsys_count(im, "NVTX", name, ev.dur_ns, err) == REEL_NO_INDEX)
@@ -325,6 +331,11 @@ static void forget_file(struct nsys *im)
 	free(im->process);
 	im->process = NULL;
 	im->process_room = 0;
+	reel_intmap_fini(&im->by_correlation);
+	im->by_correlation = (struct reel_intmap){0};
+	free(im->launcher);
+	im->launcher = NULL;
+	im->launchers = im->launcher_room = 0;
 	reel_intmap_fini(&im->by_pid);
 	im->by_pid = (struct reel_intmap){0};
 	im->events = 0;

@@ -14,6 +14,7 @@
 
 #define NSYS_TIME_NS_MOST (INT64_MAX / 4)
 #define NSYS_COPY_KINDS 32
+#define NSYS_LAUNCHERS (-1)
 
 struct nsys {
 	struct reel_writer *writer;
@@ -31,6 +32,9 @@ struct nsys {
 	struct reel_intmap by_pid; /* of serialized ids without tid */
 	uint32_t *process;	   /* by index of by_pid */
 	uint32_t process_room;
+	struct reel_intmap by_correlation; /* calls of CUDA, where needed */
+	int64_t *launcher; /* serialized process; NSYS_LAUNCHERS: several */
+	uint32_t launchers, launcher_room;
 };
 
 /* Columns 0 and 1 of @rows, start and end. False: they are no interval, and are
@@ -46,6 +50,13 @@ uint32_t nsys_thread(struct nsys *im, int64_t global, struct reel_error *err);
 uint32_t nsys_count(struct nsys *im, const char *category, const char *name,
 		    int64_t dur_ns, struct reel_error *err);
 
+/*
+ * Exports of old versions have no process beside a kernel: it is that of the call of
+ * CUDA with the same correlation. Read these calls once. 0, or -1 with @err.
+ */
+int nsys_read_launches(struct nsys *im, struct reel_error *err);
+/* The process that @correlation has there, serialized; 0: not known. */
+int64_t nsys_launcher(const struct nsys *im, int64_t correlation);
 /*
  * Read the calls of CUDA and of the OS runtime, and the accesses to files,
  * which become events. 0, or -1 with @err.

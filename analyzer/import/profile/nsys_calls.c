@@ -125,6 +125,61 @@ static int read_calls(struct nsys *im, const char *table, const char *sql,
 	return more;
 }
 
+/* --- launches ------------------------------------------------------------- */
+
+static int add_launch(struct nsys *im, int64_t correlation, int64_t global,
+		      struct reel_error *err)
+{
+	uint32_t i = reel_intmap_get(&im->by_correlation, (uint64_t)correlation,
+				     err);
+	int64_t process = global & ~0xffffffll;
+
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&im->launcher, &im->launcher_room, i,
+			     sizeof(*im->launcher), err))
+		return -1;
+	if (i == im->launchers) {
+		im->launchers++;
+		im->launcher[i] = process;
+	} else if (im->launcher[i] != process) {
+		im->launcher[i] = NSYS_LAUNCHERS; /* each process counts */
+	}
+	return 0;
+}
+
+int nsys_read_launches(struct nsys *im, struct reel_error *err)
+{
+	static const char *const columns[] = {"correlationId", "globalTid",
+					      NULL};
+	struct nsys_rows rows = {0};
+	int64_t correlation, global;
+	int more =
+		im->launchers
+			? 0
+			: nsys_rows_open(
+				  &rows, im->db, "CUPTI_ACTIVITY_KIND_RUNTIME",
+				  "SELECT * FROM CUPTI_ACTIVITY_KIND_RUNTIME",
+				  columns, err);
+
+	while (!more && (more = nsys_rows_next(&rows, err)) > 0)
+		more = nsys_rows_int(&rows, 0, &correlation) &&
+				       nsys_rows_int(&rows, 1, &global)
+			       ? add_launch(im, correlation, global, err)
+			       : 0;
+	nsys_rows_close(&rows);
+	return more;
+}
+
+int64_t nsys_launcher(const struct nsys *im, int64_t correlation)
+{
+	uint32_t i =
+		reel_intmap_find(&im->by_correlation, (uint64_t)correlation);
+
+	return i == REEL_NO_INDEX || im->launcher[i] == NSYS_LAUNCHERS
+		       ? 0
+		       : im->launcher[i];
+}
+
 /* --- accesses to files ---------------------------------------------------- */
 
 struct access_file {
