@@ -138,4 +138,15 @@ tee pipe:[1] 60
 copy_out pipe:[2] 60
 vmsplice pipe:[2] 3'
 is 'each line is understood' "$(sql more.db 'SELECT count(*) FROM v_loss')" 0
+
+cat >async.strace <<'EOF2'
+7 1700000000.000000 openat(AT_FDCWD, "/d/x", O_RDWR) = 3</d/x> <0.000010>
+7 1700000000.000100 io_submit(0x7f00, 2, [{aio_lio_opcode=IOCB_CMD_PREAD, aio_fildes=3</d/x>, aio_nbytes=512, aio_offset=0}, {aio_lio_opcode=IOCB_CMD_PREAD, aio_fildes=3</d/x>, aio_nbytes=512, aio_offset=512}]) = 2 <0.000010>
+7 1700000000.000200 io_submit(0x7f00, 1, [{aio_lio_opcode=IOCB_CMD_PREAD, aio_fildes=3</d/x>, aio_nbytes=512, aio_offset=0}]) = -1 EAGAIN (Resource temporarily unavailable) <0.000010>
+7 1700000000.000300 io_uring_enter(4<anon_inode:[io_uring]>, 3, 0, 0, NULL, 0) = 3 <0.000010>
+7 1700000000.000400 io_uring_enter(4<anon_inode:[io_uring]>, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) = 0 <0.000010>
+EOF2
+check 'asynchronous operations' 'ioreel import -q async.strace -o async.db'
+is 'they are lost, and said' "$(sql async.db 'SELECT reason, unit, count FROM v_loss' | tr '\t' ' ')" \
+	'asynchronous operations 5'
 finish

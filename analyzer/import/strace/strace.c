@@ -49,6 +49,7 @@ struct importer {
 	int exit_status; /* of the first process; -1: not known */
 	bool first_ended;
 	uint64_t no_end, no_duration;
+	uint64_t async; /* operations of io_uring and libaio */
 	struct strace_paths paths;
 	struct reel_buf text;
 };
@@ -288,6 +289,10 @@ static int finish_call(struct importer *im, int thread,
 					       true);
 		return 0;
 	}
+	if (info->effect == STRACE_ASYNC) {
+		im->async += line->result > 0 ? (uint64_t)line->result : 0;
+		return 0;
+	}
 	if (info->effect != STRACE_IO && info->effect != STRACE_EXEC &&
 	    info->effect != STRACE_COPY)
 		return make_other(im, thread, info, line, end_ns, err);
@@ -427,6 +432,7 @@ static int put_losses(const struct importer *im, struct reel_writer *w,
 		{"not_understood", "lines", im->sources.not_understood},
 		{"no_end", "calls", im->no_end},
 		{"no_duration", "calls", im->no_duration},
+		{"asynchronous", "operations", im->async},
 	};
 
 	for (size_t i = 0; i < sizeof(loss) / sizeof(loss[0]); i++)
@@ -475,7 +481,8 @@ static int finish(struct importer *im, struct reel_writer *w,
 	for (uint32_t i = 0; i < im->pendings; i++)
 		im->no_end += im->pending[i].info &&
 			      im->pending[i].info->effect == STRACE_IO;
-	run.lost = (int64_t)(im->sources.not_understood + im->no_end);
+	run.lost =
+		(int64_t)(im->sources.not_understood + im->no_end + im->async);
 	run.command = import_job_command(im->job);
 	name_of(run.command, name, sizeof(name));
 	run.name = *name ? name : import_run_name(in->path[0], NULL, file);
@@ -562,8 +569,9 @@ const struct reel_importer reel_importer_strace = {
 	.name = "strace",
 	.about = "text of strace -f -ttt -T -y (a file, or a folder of -ff), "
 		 "also compressed by gzip",
-	.missing = {"stdio calls", "MPI calls", "bytes of mappings", "spans",
-		    "ranks", NULL},
+	.missing = {"stdio calls", "MPI calls", "bytes of mappings",
+		    "operations of io_uring and libaio", "spans", "ranks",
+		    NULL},
 	.detect = strace_detect,
 	.load = strace_load,
 };

@@ -72,6 +72,8 @@ static const struct strace_call_info calls[] = {
 	IO("getdents64", GETDENTS64, "d-s"),
 	OTHER("inotify_init", STRACE_QUIET),
 	OTHER("inotify_init1", STRACE_QUIET),
+	OTHER("io_submit", STRACE_ASYNC),
+	OTHER("io_uring_enter", STRACE_ASYNC),
 	OTHER("io_uring_setup", STRACE_QUIET),
 	OTHER("ioctl", STRACE_CLOEXEC),
 	IO("link", LINK, "pq"),

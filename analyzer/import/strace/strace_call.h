@@ -21,7 +21,8 @@ enum strace_effect {
 	STRACE_CLOEXEC, /* ioctl(FIOCLEX) */
 	STRACE_FORK,
 	STRACE_EXEC,
-	STRACE_COPY, /* two events: sendfile() and its like */
+	STRACE_COPY,  /* two events: sendfile() and its like */
+	STRACE_ASYNC, /* the result: operations that are submitted */
 };
 
 struct strace_call_info {
