@@ -62,6 +62,9 @@ is 'decimal commas between semicolons' "$(events)" "$want"
 sed '/,,/!s/,\([^"]\)/, \1/g; s/,"/, "/' comma.csv >spaces.csv
 grep -q ', "' spaces.csv && import --map "$map" spaces.csv
 is 'spaces behind the separators' "$(events)" "$want"
+printf 't|c|p\n1|read|"a|b, c; d"\n' >bar.csv
+import --map 'start=t,call=c,path=p' bar.csv
+is 'vertical bars' "$(sql s.db 'SELECT call, path FROM v_event' | tr "$tab" ' ')" 'read a|b, c; d'
 printf 'Start, us;"end ""t""";call;p;res;pid;tid;host\n1000;1250.5;read;"two\nlines";-13;7;8;n1\n2000;1999;read;x;1;7;8;n1\n3000;3001;read;y;100;7;9;n2\n' >odd.csv
 import --map 'start:us="Start, us",end:us=#2,call=call,path=p,result=res,pid=pid,tid=tid,host=host' odd.csv
 is 'units, an end, results, newlines in quotes, hosts' "$(events)" \

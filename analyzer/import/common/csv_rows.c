@@ -28,17 +28,18 @@ struct import_csv {
 
 char import_csv_separator(const char *line, size_t len)
 {
-	static const char candidates[] = {',', ';', '\t'};
-	size_t n[3] = {0};
+	static const char candidates[] = {',', ';', '\t', '|'};
+	enum { CANDIDATES = sizeof(candidates) };
+	size_t n[CANDIDATES] = {0};
 	bool quoted = false;
 	int best = 0;
 
 	for (size_t i = 0; i < len; i++) {
 		quoted ^= line[i] == '"';
-		for (int k = 0; !quoted && k < 3; k++)
+		for (int k = 0; !quoted && k < CANDIDATES; k++)
 			n[k] += line[i] == candidates[k];
 	}
-	for (int k = 1; k < 3; k++)
+	for (int k = 1; k < CANDIDATES; k++)
 		if (n[k] > n[best])
 			best = k;
 	return candidates[best];
