@@ -48,6 +48,7 @@ struct import {
 	struct unknown unknown[UNKNOWN_MOST];
 	unsigned int unknowns;
 	uint64_t rows, bad, first_bad, all_bad, no_duration, no_size;
+	char bad_time[64]; /* of the file's first row that is not understood */
 	int64_t first_ns, ranks;
 	/* The row at hand. */
 	const struct import_cell *cell;
@@ -247,13 +248,34 @@ static int put_span(struct import *im, const char *name, int64_t start,
 	return gather_span(im->gather, &sp, name, err);
 }
 
+/* The text of a time that is no number; "": each is one. */
+static void keep_bad_time(struct import *im)
+{
+	static const enum import_field field[] = {FIELD_START, FIELD_END,
+						  FIELD_DURATION};
+	const struct import_cell *c;
+	int64_t ns;
+
+	*im->bad_time = '\0';
+	for (int i = 0; i < 3 && !*im->bad_time; i++) {
+		c = cell_of(im, field[i]);
+		if (c && !import_column_map_time(&im->map, field[i], im->cell,
+						 im->cells, &ns))
+			snprintf(im->bad_time, sizeof(im->bad_time), "%s",
+				 c->s);
+	}
+}
+
 static int read_row(struct import *im, uint64_t line, struct reel_error *err)
 {
 	const struct import_cell *span = cell_of(im, FIELD_SPAN);
 	int64_t start, dur;
 
-	if (!times_of(im, &start, &dur))
+	if (!times_of(im, &start, &dur)) {
+		if (!im->bad)
+			keep_bad_time(im);
 		return not_understood(im, line);
+	}
 	im->rows++;
 	if (start < im->first_ns)
 		im->first_ns = start;
@@ -297,8 +319,10 @@ static int read_rows(struct import *im, struct import_csv *csv,
 	if (!rc && im->rows == before && im->bad)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "'%s', line %llu: no time in the columns of "
-				 "--map",
-				 path, (unsigned long long)im->first_bad);
+				 "--map%s%s%s",
+				 path, (unsigned long long)im->first_bad,
+				 *im->bad_time ? ": '" : "", im->bad_time,
+				 *im->bad_time ? "' is no number" : "");
 	return rc;
 }
 

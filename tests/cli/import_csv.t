@@ -101,6 +101,11 @@ check 'no equals sign' 'wrong start "has no ="'
 check 'a quote that is open' "wrong 'start=\"ts' 'not closed'"
 check 'a column of number 0' 'wrong start=#0 "no column"'
 check 'a column that is not there' 'refused --map start=no,call=op comma.csv && grep -q "line 1: no column .no" err'
+check 'it shows those that are there' 'grep -q "(there are: .ts., " err'
+printf 't,c\n2023-11-14T22:13:20Z,read\n' >iso.csv
+check 'a time that is no number' 'refused --map start=t,call=c iso.csv && grep -q "line 2: .*2023-11-14T22:13:20Z. is no number" err'
+printf 't,e,c\n2,1,read\n' >back.csv
+check 'a time that goes back' 'refused --map start=t,end=e,call=c back.csv && grep -q "line 2: no time in the columns of --map$" err'
 check 'no map' 'lines=2 refused --as csv comma.csv && grep -q "needs --map" err'
 check 'without --as no importer takes it' 'refused comma.csv && grep -q "in no format" err'
 

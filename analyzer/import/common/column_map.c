@@ -2,6 +2,8 @@
 /* Which column of a CSV file has which field of an event. */
 #include "analyzer/import/common/column_map.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +164,25 @@ int import_column_map_parse(struct import_column_map *map, const char *text,
 	return 0;
 }
 
+/* The header has no column @name: the error shows the names that it has. */
+static int no_column(const char *path, const char *name,
+		     const struct import_cell *cell, unsigned int cells,
+		     struct reel_error *err)
+{
+	char names[200] = "";
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < cells && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s'%s'",
+				      i ? ", " : "", cell[i].s);
+	for (char *c = names; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = ' ';
+	return reel_fail(err, REEL_E_FORMAT,
+			 "'%s', line 1: no column '%s' (there are: %s%s)", path,
+			 name, names, n < sizeof(names) ? "" : "...");
+}
+
 int import_column_map_find(struct import_column_map *map, const char *path,
 			   const struct import_cell *cell, unsigned int cells,
 			   struct reel_error *err)
@@ -173,9 +194,7 @@ int import_column_map_find(struct import_column_map *map, const char *path,
 			continue;
 		c->index = import_csv_find(cell, cells, c->name);
 		if (c->index < 0)
-			return reel_fail(err, REEL_E_FORMAT,
-					 "'%s', line 1: no column '%s'", path,
-					 c->name);
+			return no_column(path, c->name, cell, cells, err);
 	}
 	return 0;
 }
