@@ -62,6 +62,10 @@ is 'decimal commas between semicolons' "$(events)" "$want"
 sed '/,,/!s/,\([^"]\)/, \1/g; s/,"/, "/' comma.csv >spaces.csv
 grep -q ', "' spaces.csv && import --map "$map" spaces.csv
 is 'spaces behind the separators' "$(events)" "$want"
+printf 't , c , p\n1 , read , "x " \n2,write ,y z \r\n' >behind.csv
+import --map 'start=t,call=c,path=p' behind.csv
+is 'spaces in front of the separators' "$(sql s.db "SELECT call, '<' || path || '>' FROM v_event" | tr "$tab\n" ' ;')" \
+	'read <x >;write <y z>;'
 printf 't|c|p\n1|read|"a|b, c; d"\n' >bar.csv
 import --map 'start=t,call=c,path=p' bar.csv
 is 'vertical bars' "$(sql s.db 'SELECT call, path FROM v_event' | tr "$tab" ' ')" 'read a|b, c; d'

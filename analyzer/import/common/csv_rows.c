@@ -22,7 +22,8 @@ struct import_csv {
 	struct import_cell cell[IMPORT_CELLS_MOST];
 	size_t at[IMPORT_CELLS_MOST + 1]; /* of the cells, in text */
 	unsigned int cells;
-	bool quoted; /* inside of quotes */
+	bool quoted;	   /* inside of quotes */
+	size_t quotes_end; /* in text: spaces before it are of the cell */
 	uint64_t line, skipped;
 };
 
@@ -71,9 +72,17 @@ void import_csv_close(struct import_csv *csv)
 	free(csv);
 }
 
-/* End the present cell; the next one begins behind its NUL. */
+/* End the present cell, without spaces behind it; the next one begins behind its
+ * NUL. */
 static int end_cell(struct import_csv *csv, struct reel_error *err)
 {
+	size_t least = csv->at[csv->cells];
+
+	if (least < csv->quotes_end)
+		least = csv->quotes_end;
+	while (csv->text.len > least &&
+	       csv->text.data[csv->text.len - 1] == ' ')
+		csv->text.len--;
 	if (reel_buf_add(&csv->text, "", 1, err))
 		return -1;
 	if (csv->cells < IMPORT_CELLS_MOST)
@@ -90,7 +99,7 @@ static bool begins_cell(const struct import_csv *csv)
 }
 
 /* Append a line of the row: whole runs between quotes and separators. Spaces before
- * a cell are not of it. */
+ * and behind a cell are not of it. */
 static int add_line(struct import_csv *csv, const char *p, size_t len,
 		    struct reel_error *err)
 {
@@ -128,6 +137,7 @@ static int add_line(struct import_csv *csv, const char *p, size_t len,
 			continue;
 		}
 		csv->quoted = !csv->quoted;
+		csv->quotes_end = csv->text.len;
 	}
 	return 0;
 }
@@ -151,6 +161,7 @@ static int read_row(struct import_csv *csv, struct reel_error *err)
 	csv->cells = 0;
 	csv->quoted = false;
 	csv->at[0] = 0;
+	csv->quotes_end = 0;
 	reel_buf_reset(&csv->text);
 	do {
 		rc = import_lines_next(csv->lines, &line, &len, err);
