@@ -386,6 +386,12 @@ static int load_files(struct import *im, struct reel_writer *w,
 		if (gather_source(im->gather, (uint32_t)i + 1, err) ||
 		    read_file(im, in->path[i], err))
 			return -1;
+	if (!im->rows || im->unknown[0].count == im->rows)
+		return reel_fail(err, REEL_E_FORMAT,
+				 im->rows ? "'%s': no call has a name that is "
+					    "known (one is '%s')"
+					  : "'%s': no row is behind the header",
+				 in->path[0], im->unknown[0].name);
 	if ((im->map.column[FIELD_START].unix_time ||
 	     im->map.column[FIELD_END].unix_time) &&
 	    im->rows)

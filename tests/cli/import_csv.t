@@ -110,6 +110,10 @@ printf 't,c\n2023-11-14T22:13:20Z,read\n' >iso.csv
 check 'a time that is no number' 'refused --map start=t,call=c iso.csv && grep -q "line 2: .*2023-11-14T22:13:20Z. is no number" err'
 printf 't,e,c\n2,1,read\n' >back.csv
 check 'a time that goes back' 'refused --map start=t,end=e,call=c back.csv && grep -q "line 2: no time in the columns of --map$" err'
+printf 't,c\n' >none.csv
+check 'a header without rows' 'refused --map start=t,call=c none.csv && grep -q "no row is behind the header" err'
+printf 't,c\n1,frob\n2,frob\n' >frob.csv
+check 'calls of unknown names only' 'refused --map start=t,call=c frob.csv && grep -q "no call has a name that is known (one is .frob.)" err'
 check 'no map' 'lines=2 refused --as csv comma.csv && grep -q "needs --map" err'
 check 'without --as no importer takes it' 'refused comma.csv && grep -q "in no format" err'
 
