@@ -149,4 +149,14 @@ EOF2
 check 'asynchronous operations' 'ioreel import -q async.strace -o async.db'
 is 'they are lost, and said' "$(sql async.db 'SELECT reason, unit, count FROM v_loss' | tr '\t' ' ')" \
 	'asynchronous operations 5'
+
+cat >dump.strace <<'EOF2'
+7 1700000000.000000 openat(AT_FDCWD, "/d/x", O_RDWR) = 3</d/x> <0.000010>
+7 1700000000.000100 read(3</d/x>, "ab\n"..., 512) = 40 <0.000010>
+ | 00000  61 62 0a 40 00 0c 40 00  1e 00 1d 00 61 62 0a 40  ab.@..@.....ab.@ |
+ | 00010  61 62 0a 40 00 0c 40 00  1e 00 1d 00 61 62 0a 40  ab.@..@.....ab.@ |
+ | 00020  61 62 0a 40 00 0c 40 00                           ab.@..@.         |
+EOF2
+check 'the bytes of strace -e read=3' 'ioreel import -q dump.strace -o dump.db'
+is 'they are no lines of calls' "$(sql dump.db 'SELECT sum(bytes), (SELECT count(*) FROM loss) FROM v_event' | tr '\t' ' ')" '40 0'
 finish

@@ -421,7 +421,9 @@ void strace_line_parse(struct strace_line *out, const char *line, size_t len)
 	*out = (struct strace_line){.pid = -1, .dur_ns = -1};
 	trim_end(&t);
 	out->what = STRACE_IGNORED;
-	if (!t.len || starts(t, " > ") || starts(t, "strace: "))
+	/* Frames of -k, bytes of -e read= and -e write=. */
+	if (!t.len || starts(t, " > ") || starts(t, " | ") ||
+	    starts(t, "strace: "))
 		return;
 	parse_prefix(&t, out);
 	if (!t.len) /* "[ Process PID=7 runs in 32 bit mode. ]" */
