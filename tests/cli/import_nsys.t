@@ -31,6 +31,11 @@ is 'without globalPid, the process of a kernel is that of its launch' \
 	"$(rows "SELECT pid, start_ns, dur_ns FROM v_span WHERE name = 'kernel' ORDER BY 2")" '77 500 200;78 600 200;0 610 10;'
 is 'an empty text is none' "$(rows "SELECT detail FROM v_span WHERE name = 'step'")" '7;8;'
 is 'an end of 0 is none' "$(rows "SELECT reason, count FROM loss WHERE unit = 'events'")" 'no_end 1;'
+import graphs.sqlite
+is 'CUDA graphs are computation' "$(rows 'SELECT number, compute_ns FROM v_step')" '7 490;8 310;'
+is 'their names, and that of a fill' \
+	"$(rows "SELECT record, value FROM v_counter WHERE name = 'COUNT' AND record IN ('CUDA graph 3', 'Memset') ORDER BY 1")" \
+	'CUDA graph 3 2;Memset 1;'
 import relative.sqlite
 is 'else times count from the start of the session' "$(rows 'SELECT start_real_ns FROM run')" '1719853884000006000;'
 import unknown.sqlite

@@ -51,21 +51,40 @@ enum device_column {
 	DEVICE_SHORT_NAME,
 	DEVICE_COPY_KIND,
 	DEVICE_CORRELATION,
+	DEVICE_GRAPH,
+};
+
+/* A graph that is profiled as a whole has no rows of its kernels. */
+enum device_table {
+	DEVICE_KERNELS,
+	DEVICE_GRAPHS,
+	DEVICE_COPIES,
+	DEVICE_SETS,
 };
 
 static const char *const device_columns[] = {
-	"start",	 "end",	      "deviceId", "streamId",	   "globalPid",
-	"demangledName", "shortName", "copyKind", "correlationId", NULL};
+	"start",	 "end",		  "deviceId",  "streamId",
+	"globalPid",	 "demangledName", "shortName", "copyKind",
+	"correlationId", "graphId",	  NULL};
 
-/* The own name of a kernel or copy. */
+/* The own name of a kernel, copy or graph. */
 static const char *device_name(const struct nsys *im,
-			       const struct nsys_rows *rows, bool copy,
+			       const struct nsys_rows *rows,
+			       enum device_table table,
 			       char buf[static NAME_BYTES])
 {
 	const char *name = NULL;
-	int64_t v;
+	int64_t v = -1;
 
-	if (copy && nsys_rows_int(rows, DEVICE_COPY_KIND, &v)) {
+	if (table == DEVICE_SETS)
+		return "Memset";
+	if (table == DEVICE_GRAPHS) {
+		nsys_rows_int(rows, DEVICE_GRAPH, &v);
+		snprintf(buf, NAME_BYTES, "CUDA graph %lld", (long long)v);
+		return v < 0 ? "CUDA graph" : buf;
+	}
+	if (table == DEVICE_COPIES) {
+		nsys_rows_int(rows, DEVICE_COPY_KIND, &v);
 		name = v >= 0 && v < NSYS_COPY_KINDS ? im->copy_kind[v] : NULL;
 		snprintf(buf, NAME_BYTES, "Memcpy %s", name ? name : "");
 		if (!name)
@@ -73,8 +92,6 @@ static const char *device_name(const struct nsys *im,
 				 (long long)v);
 		return buf;
 	}
-	if (copy)
-		return "Memset";
 	if (nsys_rows_int(rows, DEVICE_NAME, &v))
 		name = nsys_db_string(im->db, v);
 	if (!name && nsys_rows_int(rows, DEVICE_SHORT_NAME, &v))
@@ -83,7 +100,7 @@ static const char *device_name(const struct nsys *im,
 }
 
 static int add_device_row(struct nsys *im, const struct nsys_rows *rows,
-			  bool copy, struct reel_error *err)
+			  enum device_table table, struct reel_error *err)
 {
 	struct reel_span_event ev = {.kind = REEL_SPAN_COMPUTE};
 	int64_t device = 0, stream = 0, global = 0, correlation;
@@ -102,16 +119,17 @@ static int add_device_row(struct nsys *im, const struct nsys_rows *rows,
 		return -1;
 	ev.thread = gather_thread(im->gather, process,
 				  profile_stream_tid(device, stream), err);
-	name = nsys_count(im, rows->table, device_name(im, rows, copy, buf),
+	name = nsys_count(im, rows->table, device_name(im, rows, table, buf),
 			  ev.dur_ns, err);
 	if (!ev.thread || name == REEL_NO_INDEX)
 		return -1;
 	ev.detail = (int64_t)im->records + name + 1;
-	return put_span(im, &ev, copy ? "memcpy" : "kernel", err);
+	return put_span(im, &ev, table >= DEVICE_COPIES ? "memcpy" : "kernel",
+			err);
 }
 
 static int read_device(struct nsys *im, const char *table, const char *sql,
-		       bool copy, struct reel_error *err)
+		       enum device_table is, struct reel_error *err)
 {
 	struct nsys_rows rows = {0};
 	int more =
@@ -120,7 +138,7 @@ static int read_device(struct nsys *im, const char *table, const char *sql,
 	if (!more && rows.statement && rows.column[DEVICE_PID] < 0)
 		more = nsys_read_launches(im, err);
 	while (!more && (more = nsys_rows_next(&rows, err)) > 0)
-		more = add_device_row(im, &rows, copy, err);
+		more = add_device_row(im, &rows, is, err);
 	nsys_rows_close(&rows);
 	return more;
 }
@@ -305,13 +323,17 @@ static int read_tables(struct nsys *im, struct reel_error *err)
 {
 	if (read_session(im, err) || read_copy_kinds(im, err) ||
 	    read_device(im, "CUPTI_ACTIVITY_KIND_KERNEL",
-			"SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL", false,
-			err) ||
+			"SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL",
+			DEVICE_KERNELS, err) ||
+	    read_device(im, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+			"SELECT * FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+			DEVICE_GRAPHS, err) ||
 	    read_device(im, "CUPTI_ACTIVITY_KIND_MEMCPY",
-			"SELECT * FROM CUPTI_ACTIVITY_KIND_MEMCPY", true,
-			err) ||
+			"SELECT * FROM CUPTI_ACTIVITY_KIND_MEMCPY",
+			DEVICE_COPIES, err) ||
 	    read_device(im, "CUPTI_ACTIVITY_KIND_MEMSET",
-			"SELECT * FROM CUPTI_ACTIVITY_KIND_MEMSET", true, err))
+			"SELECT * FROM CUPTI_ACTIVITY_KIND_MEMSET", DEVICE_SETS,
+			err))
 		return -1;
 	im->gpu_processes = gather_processes(im->gather);
 	if (read_ranges(im, err) || nsys_read_calls(im, err))
