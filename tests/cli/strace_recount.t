@@ -159,4 +159,24 @@ cat >dump.strace <<'EOF2'
 EOF2
 check 'the bytes of strace -e read=3' 'ioreel import -q dump.strace -o dump.db'
 is 'they are no lines of calls' "$(sql dump.db 'SELECT sum(bytes), (SELECT count(*) FROM loss) FROM v_event' | tr '\t' ' ')" '40 0'
+
+# On a terminal a line has no pid while there is one thread.
+cat >alone.strace <<'EOF2'
+1700000000.000000 openat(AT_FDCWD, "/d/x", O_RDONLY) = 3</d/x> <0.000010>
+1700000000.000100 clone(child_stack=NULL, flags=SIGCHLD) = 8 <0.000010>
+[pid     7] 1700000000.000200 read(3</d/x>, "a"..., 10) = 10 <0.000010>
+[pid     8] 1700000000.000300 read(3</d/x>,  <unfinished ...>
+[pid     7] 1700000000.000400 exit_group(0) = ?
+[pid     7] 1700000000.000500 +++ exited with 0 +++
+1700000000.000600 <... read resumed>"b"..., 20) = 20 <0.000300>
+1700000000.000700 read(3</d/x>, "c"..., 30) = 30 <0.000010>
+1700000000.000800 +++ exited with 0 +++
+EOF2
+check 'a child that outlives its parent' 'ioreel import -q alone.strace -o alone.db'
+is 'its lines without a pid are its own' "$(sql alone.db 'SELECT pid, sum(bytes) FROM v_event GROUP BY pid' |
+	tr '\t\n' ' ;')$(sql alone.db 'SELECT count(*) FROM loss')" '7 10;8 50;0'
+sed -n '3,$p' alone.strace >attached.strace
+check 'the same, attached to' 'ioreel import -q attached.strace -o attached.db'
+is 'it has no process more' "$(sql attached.db 'SELECT pid, sum(bytes) FROM v_event GROUP BY pid' |
+	tr '\t\n' ' ;')$(sql attached.db 'SELECT count(*) FROM process')" '7 10;8 50;2'
 finish

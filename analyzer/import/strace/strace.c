@@ -28,7 +28,7 @@
 #define NS_PER_S INT64_C(1000000000)
 #define LOOK_LINES 20 /* of the beginning, for detect() */
 
-/* The last unfinished call of a thread. */
+/* A thread, and its last unfinished call. */
 struct pending {
 	int64_t tid;
 	int64_t ended_ns; /* the thread's last call, by a clock of seconds */
@@ -36,6 +36,7 @@ struct pending {
 	struct reel_buf args;
 	int64_t start_ns;
 	bool adopted; /* a fork whose child was seen already */
+	bool live, ended;
 };
 
 struct importer {
@@ -45,6 +46,7 @@ struct importer {
 	struct pending *pending;
 	uint32_t pendings, pending_room;
 	uint32_t forks;	 /* pending ones without a child */
+	uint32_t live;	 /* threads that have a pid and have not ended */
 	int64_t unnamed; /* pid of lines without one; 0: not known yet */
 	int exit_status; /* of the first process; -1: not known */
 	bool first_ended;
@@ -71,6 +73,20 @@ static struct pending *pending_of(struct importer *im, int64_t tid,
 	return &im->pending[i];
 }
 
+static int set_live(struct importer *im, int64_t tid, bool live,
+		    struct reel_error *err)
+{
+	struct pending *p = pending_of(im, tid, err);
+
+	if (!p)
+		return -1;
+	if (tid > 0 && p->live != live)
+		im->live += live ? 1 : -1;
+	p->live = live;
+	p->ended = !live;
+	return 0;
+}
+
 /* The child of a fork by thread @parent: a process, or a thread of its own. */
 static int add_child(struct importer *im, int parent, int64_t tid,
 		     struct strace_text args, int64_t ns,
@@ -82,10 +98,10 @@ static int add_child(struct importer *im, int parent, int64_t tid,
 
 	if (tid <= 0 || import_job_find_thread(im->job, tid) >= 0)
 		return 0;
-	return (thread ? import_job_thread(im->job, process, tid, ns, err)
-		       : import_job_process(im->job, process, tid, ns, err)) < 0
-		       ? -1
-		       : 0;
+	if ((thread ? import_job_thread(im->job, process, tid, ns, err)
+		    : import_job_process(im->job, process, tid, ns, err)) < 0)
+		return -1;
+	return set_live(im, tid, true, err);
 }
 
 /*
@@ -112,6 +128,8 @@ static int new_thread(struct importer *im, int64_t tid, int64_t ns,
 			return -1;
 		return import_job_find_thread(im->job, tid);
 	}
+	if (set_live(im, tid, true, err))
+		return -1;
 	if (!im->unnamed && tid && import_job_find_thread(im->job, 0) >= 0) {
 		im->unnamed = tid;
 		return import_job_rename(im->job, 0, tid, err);
@@ -121,14 +139,30 @@ static int new_thread(struct importer *im, int64_t tid, int64_t ns,
 	return import_job_find_thread(im->job, tid);
 }
 
+static bool has_ended(const struct importer *im, int64_t tid)
+{
+	uint32_t i = reel_intmap_find(&im->by_tid, (uint64_t)tid);
+
+	return import_job_find_thread(im->job, tid) < 0 ||
+	       (i != REEL_NO_INDEX && im->pending[i].ended);
+}
+
 /*
  * The pid of a line. A terminal's lines have one only while there are several
- * processes: those before are of the one that is named later.
+ * threads: those before are of the one that is named later, those behind of it or,
+ * if it has ended, of the last one that lives.
  */
 static int64_t line_pid(const struct importer *im,
 			const struct strace_line *line)
 {
-	return line->pid >= 0 ? line->pid : im->unnamed;
+	if (line->pid >= 0)
+		return line->pid;
+	if (im->live != 1 || !has_ended(im, im->unnamed))
+		return im->unnamed;
+	for (uint32_t i = 0; i < im->pendings; i++)
+		if (im->pending[i].live && im->pending[i].tid > 0)
+			return im->pending[i].tid;
+	return im->unnamed;
 }
 
 /* --- calls ---------------------------------------------------------------- */
@@ -381,7 +415,7 @@ static int resume_call(struct importer *im, struct strace_line *line,
 	return finish_call(im, thread, info, line, p->start_ns, end_ns, err);
 }
 
-static int end_thread(struct importer *im, int thread,
+static int end_thread(struct importer *im, int64_t tid, int thread,
 		      const struct strace_line *line, struct reel_error *err)
 {
 	if (!im->first_ended && !import_job_process_of(im->job, thread)) {
@@ -389,6 +423,8 @@ static int end_thread(struct importer *im, int thread,
 		im->exit_status =
 			line->what == STRACE_EXITED ? (int)line->result : -1;
 	}
+	if (set_live(im, tid, false, err))
+		return -1;
 	return import_job_thread_end(
 		im->job, thread, line->ns,
 		line->what == STRACE_EXITED ? "exit" : "unknown", err);
@@ -406,7 +442,7 @@ static int handle_line(struct importer *im, struct strace_line *line,
 	if (thread < 0 || spread_second(im, tid, line, err))
 		return -1;
 	if (line->what == STRACE_EXITED || line->what == STRACE_KILLED)
-		return end_thread(im, thread, line, err);
+		return end_thread(im, tid, thread, line, err);
 	info = strace_call_find(line->name);
 	if (!info)
 		return 0;
