@@ -179,4 +179,17 @@ sed -n '3,$p' alone.strace >attached.strace
 check 'the same, attached to' 'ioreel import -q attached.strace -o attached.db'
 is 'it has no process more' "$(sql attached.db 'SELECT pid, sum(bytes) FROM v_event GROUP BY pid' |
 	tr '\t\n' ' ;')$(sql attached.db 'SELECT count(*) FROM process')" '7 10;8 50;2'
+
+mkdir ranks
+for rank in a b; do
+	cat >ranks/$rank.strace <<-EOF2
+	1700000000.000000 openat(AT_FDCWD, "/d/$rank", O_RDONLY) = 3 <0.000010>
+	1700000000.000100 read(3, "a"..., 10) = 10 <0.000010>
+	1700000000.000200 +++ exited with 0 +++
+	EOF2
+done
+check 'files without pids' 'ioreel import -q ranks -o ranks.db'
+is 'each is a process of its own' "$(sql ranks.db "SELECT path, sum(bytes), count(DISTINCT process_id) FROM v_event
+	WHERE call = 'read' GROUP BY path" | tr '\t\n' ' ;')$(sql ranks.db 'SELECT count(*) FROM process')" \
+	'/d/a 10 1;/d/b 10 1;2'
 finish

@@ -18,7 +18,8 @@
 
 #define DAY_NS (INT64_C(86400) * 1000000000)
 #define PROGRESS_LINES 16384
-#define LOOK_LINES 20 /* of the beginning, for the clock */
+#define LOOK_LINES 20	 /* of the beginning, for the clock */
+#define PID_MOST 4194304 /* the kernel's PID_MAX_LIMIT */
 
 /* A file: of one thread, or of all. */
 struct strace_source {
@@ -249,6 +250,10 @@ int strace_sources_open(struct strace_sources *ss,
 				 "a line of the same file (use -ttt)",
 				 in->name);
 	qsort(ss->source, (size_t)ss->n, sizeof(*ss->source), by_first);
+	/* Lines without a pid of several files are not of one process. */
+	for (int i = 0; ss->n > 1 && i < ss->n; i++)
+		if (ss->source[i].pid < 0)
+			ss->source[i].pid = PID_MOST + 1 + i;
 	ss->origin_ns = ss->source[0].first_ns;
 	reel_progress_start(&ss->progress, "importing strace", "lines", 0);
 	return 0;
