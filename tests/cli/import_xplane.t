@@ -46,6 +46,9 @@ is 'gzip is undone, the same file gives the same bytes' \
 	"$(mkdir -p d && gzip -c tpu.xplane.pb >d/tpu.xplane.pb && (cd d && import tpu.xplane.pb) && cmp s.db d/s.db && echo same)" same
 check 'a file of each host' 'mkdir hosts && cp numbered.xplane.pb tpu.xplane.pb hosts && import hosts'
 is 'is a process of its own' "$(rows 'SELECT count(*), count(DISTINCT process_id) FROM v_span')" '9 2;'
+import plain.xplane.pb
+is 'the process lasts from the first event to the last one, also without spans' \
+	"$(rows 'SELECT start_ns, end_ns FROM process')$(rows 'SELECT count(*) FROM v_span')" '0 220000;0;'
 import time.xplane.pb
 is 'impossible times are counted' "$(rows 'SELECT reason, unit, count FROM loss')$(rows 'SELECT count(*) FROM v_span')" \
 	'not_understood events 2;1;'

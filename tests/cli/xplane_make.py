@@ -76,6 +76,8 @@ files = {
     # Names before the events, as another writer may order them.
     "derived": plane(1, "/host:CPU", host_names, stats, fetches),
     "tpu": tpu,
+    # No event becomes a span.
+    "plain": host(line(6, "worker", 1000, event(3, 100, 50), event(3, 300, 20))),
     "none": plane(1, "/host:CPU"),
     # An event whose length is past that of its line.
     "length": plane(1, "/host:CPU", message(3, varint(4 << 3 | 2) + varint(200) + b"x")),

@@ -52,6 +52,7 @@ struct import {
 	struct intervals device_step;
 	struct tensorflow_fetches fetches;
 	uint64_t events, steps;
+	int64_t from_ns, to_ns; /* of its events */
 };
 
 /* An event of a line, as it is read. */
@@ -85,8 +86,6 @@ static int put_span(struct import *im, const struct interval *iv, uint32_t kind,
 				     .kind = kind,
 				     .detail = detail};
 
-	if (ev.start_ns < im->start_ns)
-		im->start_ns = ev.start_ns;
 	return gather_span(im->gather, &ev, name, err);
 }
 
@@ -178,8 +177,6 @@ static int add_host_event(struct import *im, const struct xplane_name *name,
 		struct tensorflow_fetch fetch = {iv->start_ns, iv->dur_ns,
 						 iv->thread, e->sized};
 
-		if (iv->start_ns < im->start_ns)
-			im->start_ns = iv->start_ns;
 		return tensorflow_fetches_add(&im->fetches, &fetch, err);
 	}
 	if (e->step >= 0) {
@@ -217,6 +214,10 @@ static int add_event(struct import *im, const struct xplane *plane,
 		im->bad++;
 		return 0;
 	}
+	if (iv.start_ns < im->from_ns)
+		im->from_ns = iv.start_ns;
+	if (iv.start_ns + iv.dur_ns > im->to_ns)
+		im->to_ns = iv.start_ns + iv.dur_ns;
 	iv.thread = line->thread;
 	if (line->kind == XPLANE_LINE_THREAD)
 		return add_host_event(im, name, e, &iv, err);
@@ -320,6 +321,20 @@ static int put_device_steps(struct import *im, struct reel_error *err)
 	return 0;
 }
 
+/* The job ran from the first event to the last one, also where none is a span. */
+static void set_extent(struct import *im, struct reel_writer_process *p)
+{
+	if (im->from_ns > im->to_ns)
+		return; /* sums only */
+	if (im->from_ns < p->start_ns)
+		p->start_ns = im->from_ns;
+	if (im->to_ns > p->end_ns)
+		p->end_ns = im->to_ns;
+	if (im->from_ns < im->start_ns)
+		im->start_ns = im->from_ns;
+	gather_origin(im->gather, im->from_ns);
+}
+
 static int put_file(struct import *im, const char *path, struct reel_error *err)
 {
 	struct reel_writer_process *p;
@@ -342,6 +357,7 @@ static int put_file(struct import *im, const char *path, struct reel_error *err)
 			      im->records + 1, -1, err))
 		return -1;
 	im->records += im->names.names;
+	set_extent(im, p);
 	return 0;
 }
 
@@ -361,6 +377,8 @@ static int read_file(struct import *im, const char *path,
 	int rc = -1;
 
 	im->names.time_counter = "TIME_PS";
+	im->from_ns = INT64_MAX;
+	im->to_ns = INT64_MIN;
 	im->process =
 		gather_process(im->gather, (uint64_t)im->source << 40, err);
 	if (im->process && !xplane_names_read(&im->x, path, err) &&
