@@ -64,6 +64,14 @@ is 'a step lasts from fetch to fetch, the end of the data is neither' \
 	"$(rows 'SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC')" \
 	'step 0 10000;fetch 0 4000;step 10000 12000;fetch 10000 5000;'
 
+# A loop over a data set inside a graph is a reduction of a scan.
+sed -e 's/IteratorGetNextOp::DoCompute/ReduceIterator::Root::Scan::Batch/' -e 's/,"args":{"[ei][^}]*}//' -e 's/{}\]}/{"ph":"X","pid":701,"tid":5,"ts":5,"dur":29,"name":"ReduceIterator::Root"},&/' \
+	keras.json >loop.json
+check "TensorFlow's trace of a loop inside a graph" 'import loop.json'
+is 'its fetches, and the steps between them' \
+	"$(rows 'SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC')" \
+	'step 0 10000;fetch 0 4000;step 10000 12000;fetch 10000 5000;fetch 22000 1000;'
+
 # TensorFlow's Timeline: a file for each run of the graph, devices in the names.
 mkdir timeline
 for n in 1 2; do

@@ -38,6 +38,16 @@ is 'without numbers a step lasts from fetch to fetch; the end of the data is nei
 	'step 0 0 190000;fetch  0 40000;step 1 190000 200000;fetch  190000 10000;fetch  590000 20000;'
 is 'the time of the day is not known' "$(rows 'SELECT start_real_ns IS NULL, wall_ns IS NULL FROM run')" '1 1;'
 
+spans='SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC'
+for n in loop reduce; do
+	import $n.xplane.pb
+	is "a $n of a data set inside a graph" "$(rows "$spans")" \
+		'step 0 100000;fetch 0 40000;step 100000 100000;fetch 100000 30000;fetch 200000 1000;'
+done
+import reduce_too.xplane.pb
+is 'a reduction beside other fetches is none' "$(rows "$spans")" \
+	'step 0 200000;fetch 0 40000;fetch 200000 10000;'
+
 import tpu.xplane.pb
 is 'the steps and operations of a TPU' \
 	"$(rows "SELECT name, start_ns, dur_ns, CASE name WHEN 'step' THEN detail END FROM v_span ORDER BY start_ns, dur_ns DESC")" \

@@ -43,7 +43,9 @@ def plane(i, name, *parts):
 STEP, ROOT, SIZE = 1, 2, 3
 stats = names(5, {STEP: "step_num", ROOT: "_r", SIZE: "element_size"})
 host_names = names(4, {1: "train", 2: "IteratorGetNextOp::DoCompute", 3: "MatMul:MatMul",
-                       4: "a root", 5: "FunctionRun"})
+                       4: "a root", 5: "FunctionRun", 6: "ReduceIterator::Root",
+                       7: "ReduceIterator::Root::Prefetch::Scan::Batch",
+                       8: "ReduceIterator::Root::Prefetch::Scan::Batch::Map"})
 environment = plane(2, "Task Environment", names(5, {9: "profile_start_time"}),
                     message(6, number(1, 9), number(3, 1719853884000000000)))
 
@@ -76,6 +78,13 @@ files = {
     # Names before the events, as another writer may order them.
     "derived": plane(1, "/host:CPU", host_names, stats, fetches),
     "tpu": tpu,
+    # A loop over a data set inside a graph: the scan takes a batch and runs the body.
+    "loop": host(line(6, "tf_data_prefetch", 1000, event(6, 100, 90), event(7, 100, 40), event(8, 100, 39),
+                      event(6, 190, 60), event(7, 200, 30), event(8, 200, 29), event(6, 290, 15), event(7, 300, 1))),
+    # Another reduction; the last fetch finds the end of the data.
+    "reduce": host(line(6, "tf_data_reduce_dataset", 1000, event(6, 100, 40), event(6, 200, 30), event(6, 300, 1))),
+    "reduce_too": host(line(6, "worker", 1000, event(2, 100, 40, (SIZE, 64)), event(6, 150, 1),
+                            event(2, 300, 10, (SIZE, 64)))),
     # No event becomes a span.
     "plain": host(line(6, "worker", 1000, event(3, 100, 50), event(3, 300, 20))),
     "none": plane(1, "/host:CPU"),

@@ -11,8 +11,22 @@
 
 #include "analyzer/import/common/gather.h"
 
-bool tensorflow_is_fetch(const char *name)
+/* @stages follow those two of a reduction; the input of its scan is a loop's:
+ * "::Prefetch::Scan::Batch". */
+static enum tensorflow_wait reduction_of(const char *stages)
 {
+	const char *scan = strstr(stages, "::Scan::");
+
+	if (!*stages)
+		return TENSORFLOW_REDUCE;
+	return scan && !strstr(scan + strlen("::Scan::"), "::")
+		       ? TENSORFLOW_LOOP
+		       : TENSORFLOW_NO_WAIT;
+}
+
+enum tensorflow_wait tensorflow_wait_of(const char *name)
+{
+	static const char reduction[] = "ReduceIterator::Root";
 	static const char *const names[] = {
 		/* events of the profiler */
 		"IteratorGetNextOp::DoCompute",
@@ -29,8 +43,10 @@ bool tensorflow_is_fetch(const char *name)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+			return TENSORFLOW_FETCH;
+	if (strncmp(name, reduction, strlen(reduction)))
+		return TENSORFLOW_NO_WAIT;
+	return reduction_of(name + strlen(reduction));
 }
 
 int tensorflow_fetches_add(struct tensorflow_fetches *f,
@@ -71,12 +87,29 @@ static int put_span(struct import_gather *g, const struct tensorflow_fetch *at,
 	return gather_span(g, &ev, NULL, err);
 }
 
+/* Keep the fetches of the first kind: reductions beside operators are of pipelines or
+ * metrics, and that of a loop also waits for the body. */
+static void keep_first_kind(struct tensorflow_fetches *f)
+{
+	enum tensorflow_wait first = TENSORFLOW_NO_WAIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		if (f->at[i].wait < first)
+			first = f->at[i].wait;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->at[i].wait == first)
+			f->at[n++] = f->at[i];
+	f->n = n;
+}
+
 int tensorflow_fetches_put(struct tensorflow_fetches *f,
 			   struct import_gather *g, bool steps,
 			   struct reel_error *err)
 {
 	int64_t number = 0;
 
+	keep_first_kind(f);
 	if (f->n)
 		qsort(f->at, f->n, sizeof(*f->at), by_start);
 	for (size_t i = 0; i < f->n; i++) {

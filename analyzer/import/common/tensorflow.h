@@ -13,10 +13,19 @@
 struct import_gather;
 struct reel_error;
 
+/* By the name of an event or operator. Those of the first kind in a file count. */
+enum tensorflow_wait {
+	TENSORFLOW_FETCH,  /* of an operator that takes a batch */
+	TENSORFLOW_LOOP,   /* of a loop inside a graph, whose body is a scan */
+	TENSORFLOW_REDUCE, /* of another reduction */
+	TENSORFLOW_NO_WAIT,
+};
+
 struct tensorflow_fetch {
 	int64_t start_ns, dur_ns;
 	uint32_t thread;
 	bool sized; /* the size of the batch is known: there was one */
+	enum tensorflow_wait wait;
 };
 
 /* Zeroed is empty. */
@@ -26,8 +35,11 @@ struct tensorflow_fetches {
 	bool sized; /* any of them */
 };
 
-/* Does an event, or an operator, of this name wait for a batch? */
-bool tensorflow_is_fetch(const char *name);
+/*
+ * Does an event, or an operator, of this name wait for a batch? AutoGraph makes a
+ * loop over a data set a reduction of a scan, which runs the body of the loop.
+ */
+enum tensorflow_wait tensorflow_wait_of(const char *name);
 
 int tensorflow_fetches_add(struct tensorflow_fetches *f,
 			   const struct tensorflow_fetch *fetch,

@@ -303,7 +303,8 @@ static int add_fetch(struct import *im, const struct chrome_row *row,
 {
 	struct tensorflow_fetch fetch = {ev->ts_ns, ev->dur_ns, row->thread,
 					 trace_event_arg(ev, "element_size") !=
-						 NULL};
+						 NULL,
+					 tensorflow_wait_of(ev->name.s)};
 
 	if (ev->ts_ns < im->start_ns)
 		im->start_ns = ev->ts_ns;
@@ -330,7 +331,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	im->tensorflow |= row->tensorflow;
 	if (ev->phase == 'X' && row->tensorflow && !row->stream) {
 		see_graph(im, row, ev);
-		if (tensorflow_is_fetch(ev->name.s))
+		if (tensorflow_wait_of(ev->name.s) != TENSORFLOW_NO_WAIT)
 			return add_fetch(im, row, ev, err);
 	}
 	switch (ev->phase) {

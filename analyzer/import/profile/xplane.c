@@ -173,9 +173,10 @@ static int add_host_event(struct import *im, const struct xplane_name *name,
 			  const struct event *e, struct interval *iv,
 			  struct reel_error *err)
 {
-	if (name->is_fetch) {
+	if (name->wait != TENSORFLOW_NO_WAIT) {
 		struct tensorflow_fetch fetch = {iv->start_ns, iv->dur_ns,
-						 iv->thread, e->sized};
+						 iv->thread, e->sized,
+						 name->wait};
 
 		return tensorflow_fetches_add(&im->fetches, &fetch, err);
 	}

@@ -50,7 +50,7 @@ static struct xplane_name *add_name(struct xplane_names *x,
 	if (!name->text)
 		return NULL;
 	name->index = REEL_NO_INDEX;
-	name->is_fetch = tensorflow_is_fetch(text);
+	name->wait = tensorflow_wait_of(text);
 	name->is_function = !strcmp(text, "FunctionRun");
 	x->names++;
 	return name;

@@ -12,6 +12,8 @@
 
 #include "lib/intmap.h"
 
+#include "analyzer/import/common/tensorflow.h"
+
 struct reel_error;
 
 enum xplane_kind {
@@ -30,7 +32,8 @@ enum xplane_line_kind {
 struct xplane_name {
 	char *text;
 	uint32_t index; /* for the caller; REEL_NO_INDEX at first */
-	bool is_fetch, is_function;
+	bool is_function;
+	enum tensorflow_wait wait;
 };
 
 struct xplane_line {
