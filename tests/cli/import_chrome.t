@@ -72,6 +72,10 @@ is 'its fetches, and the steps between them' \
 	"$(rows 'SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC')" \
 	'step 0 10000;fetch 0 4000;step 10000 12000;fetch 10000 5000;fetch 22000 1000;'
 
+# JAX has TensorFlow's rows.
+sed -e 's/IteratorGetNextOp::DoCompute/PjitFunction(f)/' keras.json >jax.json
+check "JAX's trace is none of TensorFlow" 'import jax.json && [ "$(rows "SELECT framework FROM run")" = "JAX;" ]'
+
 # TensorFlow's Timeline: a file for each run of the graph, devices in the names.
 mkdir timeline
 for n in 1 2; do

@@ -59,6 +59,9 @@ is 'is a process of its own' "$(rows 'SELECT count(*), count(DISTINCT process_id
 import plain.xplane.pb
 is 'the process lasts from the first event to the last one, also without spans' \
 	"$(rows 'SELECT start_ns, end_ns FROM process')$(rows 'SELECT count(*) FROM v_span')" '0 220000;0;'
+frameworks() { for i; do import $i.xplane.pb && rows 'SELECT framework FROM run'; done; }
+is 'the frameworks: of a job of JAX with a pipeline of tf.data, both' \
+	"$(frameworks plain jax jax_old jax_tf_data)" 'TensorFlow;JAX;JAX;TensorFlow, JAX;'
 import time.xplane.pb
 is 'impossible times are counted' "$(rows 'SELECT reason, unit, count FROM loss')$(rows 'SELECT count(*) FROM v_span')" \
 	'not_understood events 2;1;'

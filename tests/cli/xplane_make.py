@@ -45,7 +45,8 @@ stats = names(5, {STEP: "step_num", ROOT: "_r", SIZE: "element_size"})
 host_names = names(4, {1: "train", 2: "IteratorGetNextOp::DoCompute", 3: "MatMul:MatMul",
                        4: "a root", 5: "FunctionRun", 6: "ReduceIterator::Root",
                        7: "ReduceIterator::Root::Prefetch::Scan::Batch",
-                       8: "ReduceIterator::Root::Prefetch::Scan::Batch::Map"})
+                       8: "ReduceIterator::Root::Prefetch::Scan::Batch::Map",
+                       9: "PjitFunction(step)"})
 environment = plane(2, "Task Environment", names(5, {9: "profile_start_time"}),
                     message(6, number(1, 9), number(3, 1719853884000000000)))
 
@@ -72,6 +73,9 @@ tpu = plane(
     line(1, "Steps", 1000, event(1, 100, 50), event(2, 150, 60)),
     line(2, "XLA Ops", 1000, event(3, 100, 20)),
     names(4, {1: "41", 2: "42", 3: "fusion.1"}))
+# No event becomes a span.
+plain = plane(1, "/host:CPU", line(6, "worker", 1000, event(3, 100, 50), event(3, 300, 20)),
+              names(4, {3: "MatMul:MatMul"}), stats)
 
 files = {
     "numbered": numbered + device + environment + message(4, "node7"),
@@ -85,8 +89,10 @@ files = {
     "reduce": host(line(6, "tf_data_reduce_dataset", 1000, event(6, 100, 40), event(6, 200, 30), event(6, 300, 1))),
     "reduce_too": host(line(6, "worker", 1000, event(2, 100, 40, (SIZE, 64)), event(6, 150, 1),
                             event(2, 300, 10, (SIZE, 64)))),
-    # No event becomes a span.
-    "plain": host(line(6, "worker", 1000, event(3, 100, 50), event(3, 300, 20))),
+    "jax": plane(4, "/host:metadata", names(5, {1: "jax_version"})) + plain,
+    "jax_old": host(line(6, "python", 1000, event(9, 100, 40))),
+    "jax_tf_data": host(line(6, "python", 1000, event(9, 100, 40), event(2, 150, 40))),
+    "plain": plain,
     "none": plane(1, "/host:CPU"),
     # An event whose length is past that of its line.
     "length": plane(1, "/host:CPU", message(3, varint(4 << 3 | 2) + varint(200) + b"x")),

@@ -10,6 +10,7 @@
 #include "lib/error.h"
 
 #include "analyzer/import/common/gather.h"
+#include "analyzer/import/common/profile.h"
 
 /* @stages follow those two of a reduction; the input of its scan is a loop's:
  * "::Prefetch::Scan::Batch". */
@@ -44,9 +45,21 @@ enum tensorflow_wait tensorflow_wait_of(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
 			return TENSORFLOW_FETCH;
-	if (strncmp(name, reduction, strlen(reduction)))
+	if (!profile_has_prefix(name, reduction))
 		return TENSORFLOW_NO_WAIT;
 	return reduction_of(name + strlen(reduction));
+}
+
+bool tensorflow_is_jax(const char *name)
+{
+	return profile_has_prefix(name, "PjitFunction");
+}
+
+const char *tensorflow_frameworks(bool jax, bool fetches)
+{
+	if (!jax)
+		return "TensorFlow";
+	return fetches ? "TensorFlow, JAX" : "JAX";
 }
 
 int tensorflow_fetches_add(struct tensorflow_fetches *f,

@@ -41,6 +41,12 @@ struct tensorflow_fetches {
  */
 enum tensorflow_wait tensorflow_wait_of(const char *name);
 
+/* Has JAX an event of this name, and TensorFlow none? */
+bool tensorflow_is_jax(const char *name);
+/* The frameworks of a job whose profiles have the names of TensorFlow's; @fetches: of
+ * tf.data, which jobs of JAX use, too. */
+const char *tensorflow_frameworks(bool jax, bool fetches);
+
 int tensorflow_fetches_add(struct tensorflow_fetches *f,
 			   const struct tensorflow_fetch *fetch,
 			   struct reel_error *err);

@@ -49,7 +49,7 @@ struct import {
 	uint32_t source, records;
 	int64_t start_ns;
 	uint64_t bad, unended;
-	bool tensorflow; /* any of the files */
+	bool tensorflow, jax, fetching; /* any of the files */
 	/* The file at hand. */
 	struct event_names names;
 	struct chrome_rows rows;
@@ -331,6 +331,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	im->tensorflow |= row->tensorflow;
 	if (ev->phase == 'X' && row->tensorflow && !row->stream) {
 		see_graph(im, row, ev);
+		im->jax |= tensorflow_is_jax(ev->name.s);
 		if (tensorflow_wait_of(ev->name.s) != TENSORFLOW_NO_WAIT)
 			return add_fetch(im, row, ev, err);
 	}
@@ -408,6 +409,7 @@ static int read_file(struct import *im, const char *path,
 	if (tensorflow_fetches_put(&im->fetches, im->gather,
 				   !im->steps && !im->graph.thread, err))
 		goto out;
+	im->fetching |= im->fetches.n;
 	rc = event_names_write(&im->names, im->writer, im->source,
 			       im->records + 1, -1, err);
 	im->records += im->names.names;
@@ -451,7 +453,9 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		snprintf(name, sizeof(name), "%.*s",
 			 (int)(strcspn(base, ".") & 0xff), base);
 		run.name = *name ? name : "chrome";
-		run.framework = im.tensorflow ? "TensorFlow" : run.framework;
+		if (im.tensorflow)
+			run.framework =
+				tensorflow_frameworks(im.jax, im.fetching);
 		run.lost = (int64_t)(im.bad + im.unended);
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;

@@ -44,7 +44,8 @@ struct import {
 	struct import_gather *gather;
 	uint32_t source, records;
 	uint64_t bad;
-	int64_t start_ns; /* of all files */
+	int64_t start_ns;   /* of all files */
+	bool jax, fetching; /* any of them */
 	/* The file at hand. */
 	uint32_t process;
 	struct xplane_names x;
@@ -359,6 +360,8 @@ static int put_file(struct import *im, const char *path, struct reel_error *err)
 		return -1;
 	im->records += im->names.names;
 	set_extent(im, p);
+	im->jax |= im->x.jax;
+	im->fetching |= im->fetches.n;
 	return 0;
 }
 
@@ -404,7 +407,6 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	char name[256];
 	int rc = gather_new(&im.gather, w, err);
 
-	run.framework = "TensorFlow";
 	run.ranks = in->paths;
 	while (!rc && im.source < (uint32_t)in->paths) {
 		const char *path = in->path[im.source++];
@@ -417,6 +419,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	if (!rc) {
 		run.name = import_run_name(in->path[0], ".xplane.pb", name);
 		run.lost = (int64_t)im.bad;
+		run.framework = tensorflow_frameworks(im.jax, im.fetching);
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
 		rc = gather_finish(im.gather, &run, err);

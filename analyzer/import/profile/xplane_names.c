@@ -52,6 +52,7 @@ static struct xplane_name *add_name(struct xplane_names *x,
 	name->index = REEL_NO_INDEX;
 	name->wait = tensorflow_wait_of(text);
 	name->is_function = !strcmp(text, "FunctionRun");
+	x->jax |= tensorflow_is_jax(text);
 	x->names++;
 	return name;
 }
@@ -108,8 +109,10 @@ static int read_entry(struct protobuf *pb, uint64_t end, struct entry *e,
 	return more;
 }
 
-static void keep_stat(struct xplane *plane, const struct entry *e)
+static void keep_stat(struct xplane_names *x, struct xplane *plane,
+		      const struct entry *e)
 {
+	x->jax |= !strcmp(e->text, "jax_version");
 	if (!strcmp(e->text, "step_num"))
 		plane->step_num = e->id;
 	else if (!strcmp(e->text, "_r"))
@@ -229,7 +232,7 @@ static int read_plane_field(struct xplane_names *x, struct xplane *plane,
 	case 5:
 		if (read_entry(pb, f->end, e, err))
 			return -1;
-		keep_stat(plane, e);
+		keep_stat(x, plane, e);
 		return 0;
 	case 6:
 		return read_plane_stat(x, plane, pb, f->end, err);

@@ -61,6 +61,7 @@ struct xplane_names {
 	uint32_t names, name_room;
 	struct reel_intmap by_id;
 	char host[256];	 /* "": not known */
+	bool jax;	 /* JAX made the file */
 	int64_t base_ns; /* CLOCK_REALTIME of time 0; 0: not known */
 };
 
