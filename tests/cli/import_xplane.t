@@ -48,6 +48,14 @@ import reduce_too.xplane.pb
 is 'a reduction beside other fetches is none' "$(rows "$spans")" \
 	'step 0 200000;fetch 0 40000;fetch 200000 10000;'
 
+import annotated.xplane.pb
+is 'annotations of the program: a fetch in a step' "$(rows "$spans")" 'step 0 90000;fetch 0 40000;'
+import named.xplane.pb
+is 'a step without number' "$(rows "$spans")" 'step 0 90000;fetch 0 40000;'
+import function.xplane.pb
+is 'a function that is called between fetches is no step' "$(rows "$spans")" \
+	'step 0 70000;fetch 0 40000;step 70000 70000;fetch 70000 40000;'
+
 import tpu.xplane.pb
 is 'the steps and operations of a TPU' \
 	"$(rows "SELECT name, start_ns, dur_ns, CASE name WHEN 'step' THEN detail END FROM v_span ORDER BY start_ns, dur_ns DESC")" \

@@ -46,7 +46,8 @@ host_names = names(4, {1: "train", 2: "IteratorGetNextOp::DoCompute", 3: "MatMul
                        4: "a root", 5: "FunctionRun", 6: "ReduceIterator::Root",
                        7: "ReduceIterator::Root::Prefetch::Scan::Batch",
                        8: "ReduceIterator::Root::Prefetch::Scan::Batch::Map",
-                       9: "PjitFunction(step)"})
+                       9: "PjitFunction(step)", 10: "fetch", 11: "train_step",
+                       12: "$data.py:7 next_batch"})
 environment = plane(2, "Task Environment", names(5, {9: "profile_start_time"}),
                     message(6, number(1, 9), number(3, 1719853884000000000)))
 
@@ -92,6 +93,11 @@ files = {
     "jax": plane(4, "/host:metadata", names(5, {1: "jax_version"})) + plain,
     "jax_old": host(line(6, "python", 1000, event(9, 100, 40))),
     "jax_tf_data": host(line(6, "python", 1000, event(9, 100, 40), event(2, 150, 40))),
+    "annotated": host(line(6, "python", 1000, event(1, 100, 90, (STEP, 3)), event(10, 100, 40), event(12, 101, 38))),
+    "named": host(line(6, "python", 1000, event(11, 100, 90), event(10, 100, 40))),
+    # The function train_step() takes each batch from the loop around it.
+    "function": host(line(6, "python", 1000, event(2, 100, 40, (SIZE, 64)), event(11, 150, 10),
+                          event(2, 170, 40, (SIZE, 64)), event(11, 220, 10), event(2, 240, 2))),
     "plain": plain,
     "none": plane(1, "/host:CPU"),
     # An event whose length is past that of its line.

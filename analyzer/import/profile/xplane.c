@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/trace_format.h"
+
 #include "lib/error.h"
 
 #include "analyzer/import/common/event_names.h"
@@ -50,7 +52,7 @@ struct import {
 	uint32_t process;
 	struct xplane_names x;
 	struct event_names names;
-	struct intervals device_step;
+	struct intervals device_step, named_step;
 	struct tensorflow_fetches fetches;
 	uint64_t events, steps;
 	int64_t from_ns, to_ns; /* of its events */
@@ -185,6 +187,17 @@ static int add_host_event(struct import *im, const struct xplane_name *name,
 		im->steps++;
 		return put_span(im, iv, REEL_SPAN_STEP, e->step, NULL, err);
 	}
+	switch (name->meaning.kind) {
+	case REEL_SPAN_STEP:
+		iv->number = name->meaning.number;
+		return add_interval(&im->named_step, iv, err);
+	case REEL_SPAN_EPOCH:
+	case REEL_SPAN_FETCH:
+	case REEL_SPAN_CHECKPOINT:
+	case REEL_SPAN_EVAL:
+		return put_span(im, iv, name->meaning.kind,
+				name->meaning.number, NULL, err);
+	}
 	/* Roots without number are mostly functions of tf.data's threads. */
 	return e->root && !name->is_function
 		       ? put_span(im, iv, REEL_SPAN_USER, -1, name->text, err)
@@ -312,10 +325,11 @@ static int read_events(struct import *im, const char *path,
 
 /* --- the end of a file ---------------------------------------------------- */
 
-static int put_device_steps(struct import *im, struct reel_error *err)
+static int put_steps(struct import *im, const struct intervals *list,
+		     struct reel_error *err)
 {
-	for (size_t i = 0; i < im->device_step.n; i++) {
-		const struct interval *iv = &im->device_step.at[i];
+	for (size_t i = 0; i < list->n; i++) {
+		const struct interval *iv = &list->at[i];
 
 		if (put_span(im, iv, REEL_SPAN_STEP, iv->number, NULL, err))
 			return -1;
@@ -350,10 +364,14 @@ static int put_file(struct import *im, const char *path, struct reel_error *err)
 		if (!p->host_id)
 			return -1;
 	}
-	if (!im->steps && put_device_steps(im, err))
+	if (!im->steps && put_steps(im, &im->device_step, err))
 		return -1;
-	if (tensorflow_fetches_put(&im->fetches, im->gather,
-				   !im->steps && !im->device_step.n, err))
+	im->steps += im->device_step.n;
+	/* A graph may have the name of a step and take a batch of an iterator
+	 * that is outside of it. */
+	if (!im->steps && !im->fetches.n && put_steps(im, &im->named_step, err))
+		return -1;
+	if (tensorflow_fetches_put(&im->fetches, im->gather, !im->steps, err))
 		return -1;
 	if (event_names_write(&im->names, im->writer, im->source,
 			      im->records + 1, -1, err))
@@ -371,7 +389,8 @@ static void forget_file(struct import *im)
 	event_names_fini(&im->names);
 	tensorflow_fetches_fini(&im->fetches);
 	free(im->device_step.at);
-	im->device_step = (struct intervals){0};
+	free(im->named_step.at);
+	im->device_step = im->named_step = (struct intervals){0};
 	im->events = im->steps = 0;
 }
 
@@ -433,7 +452,7 @@ const struct reel_importer reel_importer_xplane = {
 	.about = "profiles of TensorFlow and JAX: xplane.pb, one for each host",
 	.missing = {"files", "calls", "bytes", "pids", "rank numbers",
 		    "single operators of the host and stages of tf.data",
-		    "waits of JAX", NULL},
+		    "waits of JAX without annotations", NULL},
 	.detect = xplane_detect,
 	.load = load,
 };

@@ -51,6 +51,7 @@ static struct xplane_name *add_name(struct xplane_names *x,
 		return NULL;
 	name->index = REEL_NO_INDEX;
 	name->wait = tensorflow_wait_of(text);
+	name->meaning = span_names_meaning(text);
 	name->is_function = !strcmp(text, "FunctionRun");
 	x->jax |= tensorflow_is_jax(text);
 	x->names++;

@@ -12,6 +12,7 @@
 
 #include "lib/intmap.h"
 
+#include "analyzer/import/common/span_names.h"
 #include "analyzer/import/common/tensorflow.h"
 
 struct reel_error;
@@ -34,6 +35,7 @@ struct xplane_name {
 	uint32_t index; /* for the caller; REEL_NO_INDEX at first */
 	bool is_function;
 	enum tensorflow_wait wait;
+	struct span_meaning meaning; /* as an annotation of the program */
 };
 
 struct xplane_line {
