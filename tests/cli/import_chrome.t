@@ -64,6 +64,16 @@ is 'a step lasts from fetch to fetch, the end of the data is neither' \
 	"$(rows 'SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC')" \
 	'step 0 10000;fetch 0 4000;step 10000 12000;fetch 10000 5000;'
 
+# The function train_step() takes each batch from the loop around it, unless no fetch shows.
+sed 's/^{}/{"ph":"X","pid":701,"tid":5,"ts":15,"dur":3,"name":"train_step"},&/' keras.json >function.json
+import function.json
+is 'a function that is called between fetches is no step' \
+	"$(rows 'SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC')" \
+	'step 0 10000;fetch 0 4000;train_step 5000 3000;step 10000 12000;fetch 10000 5000;'
+grep -v Iterator function.json >named.json
+import named.json
+is 'without fetches it is' "$(rows 'SELECT name, start_ns, dur_ns FROM v_span')" 'step 0 3000;'
+
 # A loop over a data set inside a graph is a reduction of a scan.
 sed -e 's/IteratorGetNextOp::DoCompute/ReduceIterator::Root::Scan::Batch/' -e 's/,"args":{"[ei][^}]*}//' -e 's/{}\]}/{"ph":"X","pid":701,"tid":5,"ts":5,"dur":29,"name":"ReduceIterator::Root"},&/' \
 	keras.json >loop.json

@@ -41,6 +41,7 @@ struct chrome_range {
 	struct reel_span_event span;
 	struct reel_event event; /* call 0: it is a span */
 	char *name;		 /* of a span of the user; NULL */
+	bool maybe_step; /* TensorFlow has a step or graph of its name */
 };
 
 struct import {
@@ -58,6 +59,8 @@ struct import {
 	uint32_t asyncs, async_room;
 	uint64_t events, steps;
 	struct tensorflow_fetches fetches;
+	struct chrome_range *held; /* perhaps steps */
+	size_t held_n, held_room;
 	/* TensorFlow's Timeline: a run of a graph is a step. */
 	struct reel_span_event graph; /* thread 0: none */
 };
@@ -197,8 +200,10 @@ static int fill_range(struct import *im, struct chrome_range *r,
 	if (row->stream)
 		return fill_kernel(im, r, ev, err);
 	fill_meaning(im, &r->span, ev);
+	r->maybe_step = row->tensorflow && r->span.kind == REEL_SPAN_STEP &&
+			!trace_event_arg(ev, "step_num");
 	/* Names of our own spans of computation differ: "kernel", "cpu_op". */
-	if (r->span.kind != REEL_SPAN_USER &&
+	if (r->span.kind != REEL_SPAN_USER && !r->maybe_step &&
 	    (r->span.kind != REEL_SPAN_COMPUTE ||
 	     !strcmp(reel_span_name(r->span.kind), ev->name.s)))
 		return 0;
@@ -206,10 +211,28 @@ static int fill_range(struct import *im, struct chrome_range *r,
 	return r->name ? 0 : -1;
 }
 
+static int hold_range(struct import *im, struct chrome_range *r,
+		      struct reel_error *err)
+{
+	if (im->held_n == im->held_room) {
+		size_t room = im->held_room ? 2 * im->held_room : 64;
+
+		if (reel_grow(&im->held, room, sizeof(*r), err))
+			return -1;
+		im->held_room = room;
+	}
+	im->held[im->held_n++] = *r;
+	*r = (struct chrome_range){0};
+	return 0;
+}
+
 static int put_range(struct import *im, struct chrome_range *r,
 		     struct reel_error *err)
 {
 	int rc;
+
+	if (r->maybe_step)
+		return hold_range(im, r, err);
 
 	if (r->span.start_ns < im->start_ns)
 		im->start_ns = r->span.start_ns;
@@ -219,6 +242,28 @@ static int put_range(struct import *im, struct chrome_range *r,
 	free(r->name);
 	*r = (struct chrome_range){0};
 	return rc;
+}
+
+/* A graph may have the name of a step, and be called between two fetches. */
+static int put_held(struct import *im, struct reel_error *err)
+{
+	bool steps = !im->steps && !im->fetches.n;
+
+	for (size_t i = 0; i < im->held_n; i++) {
+		struct chrome_range *r = &im->held[i];
+
+		r->maybe_step = false;
+		if (steps) {
+			free(r->name);
+			r->name = NULL;
+		} else {
+			r->span.kind = REEL_SPAN_USER;
+			r->span.detail = -1;
+		}
+		if (put_range(im, r, err))
+			return -1;
+	}
+	return 0;
 }
 
 static int begin_range(struct import *im, struct chrome_open *o,
@@ -375,6 +420,11 @@ static void forget_file(struct import *im)
 	im->by_id = (struct reel_intmap){0};
 	event_names_fini(&im->names);
 	tensorflow_fetches_fini(&im->fetches);
+	for (size_t i = 0; i < im->held_n; i++)
+		free(im->held[i].name);
+	free(im->held);
+	im->held = NULL;
+	im->held_n = im->held_room = 0;
 	im->graph = (struct reel_span_event){0};
 	im->events = im->steps = 0;
 }
@@ -406,7 +456,8 @@ static int read_file(struct import *im, const char *path,
 	im->bad += trace_events_bad(t);
 	if (im->graph.thread && gather_span(im->gather, &im->graph, NULL, err))
 		goto out;
-	if (tensorflow_fetches_put(&im->fetches, im->gather,
+	if (put_held(im, err) ||
+	    tensorflow_fetches_put(&im->fetches, im->gather,
 				   !im->steps && !im->graph.thread, err))
 		goto out;
 	im->fetching |= im->fetches.n;
