@@ -163,6 +163,12 @@ is 'ranges that nest or have an id of their process' \
 	'outer 100 30 1;inner 110 10 1;here 200 20 1;there 205 40 2;all 230 10 1;old 300 10 1;WAIT_FOR_DATA 400 10 3;'
 is 'an end before its beginning ends nothing' "$(rows 'SELECT reason, count FROM loss')" 'no_end 2;'
 
+# Chrome's developer tools write source maps before the events.
+{ printf '{"metadata":{"sourceMaps":["%070000d"]},' 0; echo '"traceEvents":[{"ph":"X","name":"late","pid":1,"tid":1,"ts":1,"dur":2}]}'; } >late.json
+check 'events behind 70 kB of other values' 'import late.json && [ "$(rows "SELECT name, dur_ns FROM v_span")" = "late 2000;" ]'
+sed s/traceEvents/others/ late.json >others.json
+check 'a large object without events is of no format' '! "$IOREEL" import -q others.json -o no.db 2>err && grep -q "no format" err'
+
 # --- our own export -----------------------------------------------------------
 "$IOREEL" load -q "$TOP/tests/data/trace-1.0" -o run.db
 "$IOREEL" export --as chrome -o run.json run.db

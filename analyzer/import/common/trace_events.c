@@ -26,7 +26,7 @@ struct trace_events {
 	struct reel_json_stream *js;
 	struct reel_buf text;
 	struct trace_rules rules;
-	bool in_array, top_is_array;
+	bool in_array, top_is_array, has_array;
 	bool at_event; /* inside an event that was entered */
 	struct document_value value[VALUES_MOST];
 	unsigned int values;
@@ -48,7 +48,8 @@ int trace_events_open(struct trace_events **out, const char *path,
 		reel_json_bad(t->js, "neither an object nor an array", err);
 		goto fail;
 	}
-	t->top_is_array = t->in_array = token.type == REEL_JSON_ARRAY;
+	t->top_is_array = token.type == REEL_JSON_ARRAY;
+	t->in_array = t->has_array = t->top_is_array;
 	t->rules.time_digits = 3;
 	*out = t;
 	return 0;
@@ -354,7 +355,7 @@ int trace_events_next(struct trace_events *t, struct trace_event *ev,
 
 			if (rc <= 0)
 				return rc;
-			t->in_array = true;
+			t->in_array = t->has_array = true;
 		}
 		if (parse_event(t, ev))
 			return 1;
@@ -381,6 +382,11 @@ const char *trace_events_value(const struct trace_events *t, const char *key)
 		if (!strcmp(t->value[i].key, key))
 			return t->value[i].value;
 	return NULL;
+}
+
+bool trace_events_has_array(const struct trace_events *t)
+{
+	return t->has_array;
 }
 
 uint64_t trace_events_bad(const struct trace_events *t)

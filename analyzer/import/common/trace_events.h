@@ -64,6 +64,9 @@ int trace_events_next(struct trace_events *t, struct trace_event *ev,
  */
 const char *trace_events_value(const struct trace_events *t, const char *key);
 
+/* Has the document an array of events, as far as it was read? */
+bool trace_events_has_array(const struct trace_events *t);
+
 /* Events whose ts or dur could not be read. */
 uint64_t trace_events_bad(const struct trace_events *t);
 

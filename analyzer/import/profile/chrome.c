@@ -35,6 +35,7 @@
 #include "analyzer/import/common/table.h"
 
 #define DEPTH_MOST 4096 /* of ranges of a thread */
+#define HEAD_MOST 16384 /* bytes: a smaller head is a whole file */
 
 /* A range that has begun. */
 struct chrome_range {
@@ -521,7 +522,7 @@ static bool has_text(const char *bytes, size_t n, const char *text)
 	return bytes && memmem(bytes, n, text, strlen(text));
 }
 
-/* An object with "traceEvents", or an array of events with phases.
+/* An object with "traceEvents", perhaps behind @bytes, or an array of events with phases.
  * DFTracer's files begin in the same way, but have a host name or its hash
  * in each event. */
 static bool detect(const char *bytes, size_t n)
@@ -533,12 +534,29 @@ static bool detect(const char *bytes, size_t n)
 	if (at == n || (bytes[at] != '{' && bytes[at] != '['))
 		return false;
 	if (bytes[at] == '{')
-		return has_text(bytes, n, "\"traceEvents\"");
+		return n >= HEAD_MOST || has_text(bytes, n, "\"traceEvents\"");
 	for (at++; at < n && strchr(" \t\r\n", bytes[at]);)
 		at++;
 	return at < n && bytes[at] == '{' && has_text(bytes, n, "\"ph\"") &&
 	       !has_text(bytes, n, "\"hhash\"") &&
 	       !has_text(bytes, n, "\"hostname\"");
+}
+
+/* Other values may precede the events: source maps, names of devices. */
+static bool confirm(const char *path)
+{
+	struct trace_event *ev = malloc(sizeof(*ev));
+	struct reel_error err = {0};
+	struct trace_events *t = NULL;
+	bool found = false;
+
+	if (ev && !trace_events_open(&t, path, &err)) {
+		trace_events_next(t, ev, &err);
+		found = trace_events_has_array(t);
+	}
+	trace_events_close(t);
+	free(ev);
+	return found;
 }
 
 const struct reel_importer reel_importer_chrome = {
@@ -549,5 +567,6 @@ const struct reel_importer reel_importer_chrome = {
 	.missing = {"calls and files, but for exports of ioreel",
 		    "counter tracks", "flows", "instant events", NULL},
 	.detect = detect,
+	.confirm = confirm,
 	.load = load,
 };
