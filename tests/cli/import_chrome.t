@@ -137,6 +137,18 @@ is 'asynchronous ranges, absolute times' \
 	'one 0 2000;a "quoted" name 3211 1000;1719853884123456789;'
 is 'ends without beginnings, and the other way round' "$(rows 'SELECT reason, count FROM loss')" 'no_end 2;'
 
+# Times that are none; the escape keeps the last two from the fast path.
+cat >null.json <<'EOF'
+[{"ph":"X","name":"a","pid":1,"tid":1,"ts":null,"dur":1},
+ {"ph":"X","name":"b","pid":1,"tid":1,"ts":2,"dur":null},
+ {"ph":"X","name":"\u0063","pid":1,"tid":1,"ts":[],"dur":1},
+ {"ph":"X","name":"\u0064","pid":1,"tid":1,"ts":4,"dur":1}]
+EOF
+import null.json
+is 'times without a number are counted' \
+	"$(rows 'SELECT name, dur_ns FROM v_span')$(rows 'SELECT reason, count FROM loss')" \
+	'b 0;d 1000;not_understood 3;'
+
 # Ranges of one id nest; ids of "id2" may be of a process; phases of older traces; ends
 # before their beginnings. A wait of Horovod for a tensor is no fetch.
 cat >nested.json <<'EOF'

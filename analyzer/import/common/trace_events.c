@@ -156,17 +156,6 @@ static int read_id2(struct trace_events *t, struct trace_event *ev,
 	}
 }
 
-/* A time; as a string, too. */
-static bool read_time(struct trace_events *t,
-		      const struct reel_json_token *token, int64_t *ns)
-{
-	if (is_scalar(token))
-		return trace_object_time(token->text, token->len, &t->rules,
-					 ns);
-	t->rules.bad++;
-	return false;
-}
-
 /* The value of @key of an event. */
 static int read_field(struct trace_events *t, struct trace_event *ev,
 		      char key[static 8], struct reel_error *err)
@@ -187,16 +176,20 @@ static int read_field(struct trace_events *t, struct trace_event *ev,
 		return read_args(t, ev, err);
 	if (!strcmp(key, "id2") && v.type == REEL_JSON_OBJECT)
 		return read_id2(t, ev, err);
-	if (!is_scalar(&v))
+	if (!is_scalar(&v)) {
+		t->rules.bad += !strcmp(key, "ts") || !strcmp(key, "dur");
 		return reel_json_skip(t->js, &v, err);
+	}
 	if (text)
 		return keep(t, &v, text, err);
 	if (!strcmp(key, "ph") && v.len)
 		ev->phase = v.text[0];
 	else if (!strcmp(key, "ts"))
-		ev->has_ts = read_time(t, &v, &ev->ts_ns);
+		ev->has_ts =
+			trace_object_time(v.text, v.len, &t->rules, &ev->ts_ns);
 	else if (!strcmp(key, "dur"))
-		ev->has_dur = read_time(t, &v, &ev->dur_ns);
+		ev->has_dur = trace_object_time(v.text, v.len, &t->rules,
+						&ev->dur_ns);
 	return 0;
 }
 

@@ -275,6 +275,9 @@ static bool read_fields(struct cursor *c, struct trace_rules *rules,
 			return false;
 		if (v.scalar)
 			set_field(ev, &key, &v.text, rules);
+		else if ((key.len == 2 && is_key(&key, "ts")) ||
+			 (key.len == 3 && is_key(&key, "dur")))
+			rules->bad++; /* "null" */
 	}
 	return !more;
 }
