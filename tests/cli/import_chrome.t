@@ -30,6 +30,12 @@ is 'a tensor is a process' "$(rows 'SELECT pid, command FROM process')" '1 Distr
 is 'a range without end is counted' "$(rows 'SELECT reason, unit, count FROM loss')" 'no_end events 1;'
 is 'the time of the day is not known' "$(rows 'SELECT start_real_ns IS NULL, wall_ns IS NULL FROM run')" '1 1;'
 
+sed '1a {"name": "process_name", "ph": "M", "pid": 0, "args": {"start_time_since_epoch_in_micros":1719853884123456}},' \
+	horovod.json >started.json
+import started.json
+is "the start of Horovod's clock" "$(rows 'SELECT start_real_ns FROM run')$(rows 'SELECT max(start_ns), count(*) FROM v_span')" \
+	'1719853884123552000;214000 4;'
+
 # TensorFlow: rows for the streams of a device, an empty object at the end.
 cat >tensorflow.json <<'EOF'
 {"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":[

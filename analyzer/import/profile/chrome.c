@@ -59,6 +59,7 @@ struct import {
 	struct chrome_open *async; /* by index of by_id */
 	uint32_t asyncs, async_room;
 	uint64_t events, steps;
+	int64_t base_ns; /* CLOCK_REALTIME of its time 0; 0: not known */
 	struct tensorflow_fetches fetches;
 	struct chrome_range *held; /* perhaps steps */
 	size_t held_n, held_room;
@@ -357,14 +358,25 @@ static int add_fetch(struct import *im, const struct chrome_row *row,
 	return tensorflow_fetches_add(&im->fetches, &fetch, err);
 }
 
+/* Horovod's clock begins with its timeline. */
+static void see_base(struct import *im, const struct trace_event *ev)
+{
+	int64_t us = arg_int(ev, "start_time_since_epoch_in_micros", 0);
+
+	if (us >= PROFILE_EPOCH_NS / 1000 && us < INT64_MAX / 4 / 1000)
+		im->base_ns = us * 1000;
+}
+
 static int add_event(struct import *im, const struct trace_event *ev,
 		     struct reel_error *err)
 {
 	struct chrome_range whole;
 	struct chrome_row *row;
 
-	if (ev->phase == 'M')
+	if (ev->phase == 'M') {
+		see_base(im, ev);
 		return chrome_rows_name(&im->rows, ev, err);
+	}
 	if (!ev->phase || !strchr("XBEbeSF", ev->phase) || !ev->has_ts)
 		return 0; /* trace_events_bad() has those without a time */
 	if (ev->dur_ns < 0) {
@@ -428,6 +440,7 @@ static void forget_file(struct import *im)
 	im->held_n = im->held_room = 0;
 	im->graph = (struct reel_span_event){0};
 	im->events = im->steps = 0;
+	im->base_ns = 0;
 }
 
 static int read_file(struct import *im, const char *path,
@@ -444,6 +457,7 @@ static int read_file(struct import *im, const char *path,
 		goto out;
 	while ((more = trace_events_next(t, ev, err)) > 0) {
 		im->events += ev->phase != 0;
+		ev->ts_ns += im->base_ns;
 		if (add_event(im, ev, err))
 			goto out;
 	}
