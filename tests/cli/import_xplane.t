@@ -56,6 +56,13 @@ import function.xplane.pb
 is 'a function that is called between fetches is no step' "$(rows "$spans")" \
 	'step 0 70000;fetch 0 40000;step 70000 70000;fetch 70000 40000;'
 
+for n in python loader; do
+	import $n.xplane.pb
+	is "a wait of Python, $n" "$(rows "$spans")" 'step 0 70000;fetch 0 40000;fetch 70000 2000;'
+done
+import operator.xplane.pb
+is 'a wait of Python for an operator is one fetch' "$(rows "$spans")" 'fetch 1000 38000;'
+
 import tpu.xplane.pb
 is 'the steps and operations of a TPU' \
 	"$(rows "SELECT name, start_ns, dur_ns, CASE name WHEN 'step' THEN detail END FROM v_span ORDER BY start_ns, dur_ns DESC")" \
@@ -69,7 +76,8 @@ is 'the process lasts from the first event to the last one, also without spans' 
 	"$(rows 'SELECT start_ns, end_ns FROM process')$(rows 'SELECT count(*) FROM v_span')" '0 220000;0;'
 frameworks() { for i; do import $i.xplane.pb && rows 'SELECT framework FROM run'; done; }
 is 'the frameworks: of a job of JAX with a pipeline of tf.data, both' \
-	"$(frameworks plain jax jax_old jax_tf_data)" 'TensorFlow;JAX;JAX;TensorFlow, JAX;'
+	"$(frameworks plain jax jax_old jax_tf_data python loader)" \
+	'TensorFlow;JAX;JAX;TensorFlow, JAX;TensorFlow, JAX;JAX;'
 import time.xplane.pb
 is 'impossible times are counted' "$(rows 'SELECT reason, unit, count FROM loss')$(rows 'SELECT count(*) FROM v_span')" \
 	'not_understood events 2;1;'

@@ -47,7 +47,8 @@ host_names = names(4, {1: "train", 2: "IteratorGetNextOp::DoCompute", 3: "MatMul
                        7: "ReduceIterator::Root::Prefetch::Scan::Batch",
                        8: "ReduceIterator::Root::Prefetch::Scan::Batch::Map",
                        9: "PjitFunction(step)", 10: "fetch", 11: "train_step",
-                       12: "$data.py:7 next_batch"})
+                       12: "$data.py:7 next_batch",
+                       13: "$iterator_ops.py:824 __next__", 14: "$dataloader.py:720 __next__"})
 environment = plane(2, "Task Environment", names(5, {9: "profile_start_time"}),
                     message(6, number(1, 9), number(3, 1719853884000000000)))
 
@@ -98,6 +99,10 @@ files = {
     # The function train_step() takes each batch from the loop around it.
     "function": host(line(6, "python", 1000, event(2, 100, 40, (SIZE, 64)), event(11, 150, 10),
                           event(2, 170, 40, (SIZE, 64)), event(11, 220, 10), event(2, 240, 2))),
+    # The profiler of JAX sees the functions of Python only.
+    "python": host(line(6, "python", 1000, event(13, 100, 40), event(9, 150, 10), event(13, 170, 2))),
+    "loader": host(line(6, "python", 1000, event(14, 100, 40), event(9, 150, 10), event(14, 170, 2))),
+    "operator": host(line(6, "python", 1000, event(13, 100, 40), event(2, 101, 38, (SIZE, 64)))),
     "plain": plain,
     "none": plane(1, "/host:CPU"),
     # An event whose length is past that of its line.

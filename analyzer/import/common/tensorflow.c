@@ -25,6 +25,19 @@ static enum tensorflow_wait reduction_of(const char *stages)
 		       : TENSORFLOW_NO_WAIT;
 }
 
+/* A function of Python, "$iterator_ops.py:824 __next__". */
+static enum tensorflow_wait python_of(const char *name)
+{
+	const char *function = strrchr(name, ' ');
+
+	if (!function || strcmp(function, " __next__"))
+		return TENSORFLOW_NO_WAIT;
+	if (profile_has_prefix(name, "$iterator_ops.py:"))
+		return TENSORFLOW_PYTHON;
+	return profile_has_prefix(name, "$dataloader.py:") ? TENSORFLOW_LOADER
+							   : TENSORFLOW_NO_WAIT;
+}
+
 enum tensorflow_wait tensorflow_wait_of(const char *name)
 {
 	static const char reduction[] = "ReduceIterator::Root";
@@ -45,6 +58,8 @@ enum tensorflow_wait tensorflow_wait_of(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
 			return TENSORFLOW_FETCH;
+	if (*name == '$')
+		return python_of(name);
 	if (!profile_has_prefix(name, reduction))
 		return TENSORFLOW_NO_WAIT;
 	return reduction_of(name + strlen(reduction));
@@ -75,6 +90,7 @@ int tensorflow_fetches_add(struct tensorflow_fetches *f,
 	}
 	f->at[f->n++] = *fetch;
 	f->sized |= fetch->sized;
+	f->tf_data |= fetch->wait != TENSORFLOW_LOADER;
 	return 0;
 }
 

@@ -17,6 +17,8 @@ struct reel_error;
 enum tensorflow_wait {
 	TENSORFLOW_FETCH,  /* of an operator that takes a batch */
 	TENSORFLOW_LOOP,   /* of a loop inside a graph, whose body is a scan */
+	TENSORFLOW_PYTHON, /* of Python for a batch of tf.data */
+	TENSORFLOW_LOADER, /* of Python for one of PyTorch's loader */
 	TENSORFLOW_REDUCE, /* of another reduction */
 	TENSORFLOW_NO_WAIT,
 };
@@ -32,12 +34,14 @@ struct tensorflow_fetch {
 struct tensorflow_fetches {
 	struct tensorflow_fetch *at;
 	size_t n, room;
-	bool sized; /* any of them */
+	bool sized;   /* any of them */
+	bool tf_data; /* any is of tf.data */
 };
 
 /*
  * Does an event, or an operator, of this name wait for a batch? AutoGraph makes a
  * loop over a data set a reduction of a scan, which runs the body of the loop.
+ * Profiles of JAX have the functions of Python, but no events of other frameworks.
  */
 enum tensorflow_wait tensorflow_wait_of(const char *name);
 

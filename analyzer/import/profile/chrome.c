@@ -475,7 +475,7 @@ static int read_file(struct import *im, const char *path,
 	    tensorflow_fetches_put(&im->fetches, im->gather,
 				   !im->steps && !im->graph.thread, err))
 		goto out;
-	im->fetching |= im->fetches.n;
+	im->fetching |= im->fetches.tf_data;
 	rc = event_names_write(&im->names, im->writer, im->source,
 			       im->records + 1, -1, err);
 	im->records += im->names.names;

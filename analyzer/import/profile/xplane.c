@@ -379,7 +379,7 @@ static int put_file(struct import *im, const char *path, struct reel_error *err)
 	im->records += im->names.names;
 	set_extent(im, p);
 	im->jax |= im->x.jax;
-	im->fetching |= im->fetches.n;
+	im->fetching |= im->fetches.tf_data;
 	return 0;
 }
 
@@ -452,7 +452,8 @@ const struct reel_importer reel_importer_xplane = {
 	.about = "profiles of TensorFlow and JAX: xplane.pb, one for each host",
 	.missing = {"files", "calls", "bytes", "pids", "rank numbers",
 		    "single operators of the host and stages of tf.data",
-		    "waits of JAX without annotations", NULL},
+		    "waits of JAX but for annotations, tf.data, DataLoader",
+		    NULL},
 	.detect = xplane_detect,
 	.load = load,
 };
