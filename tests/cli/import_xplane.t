@@ -56,6 +56,10 @@ import function.xplane.pb
 is 'a function that is called between fetches is no step' "$(rows "$spans")" \
 	'step 0 70000;fetch 0 40000;step 70000 70000;fetch 70000 40000;'
 
+import replicas.xplane.pb
+is 'replicas that fetch at the same time begin one step' \
+	"$(rows "SELECT name, start_ns, dur_ns FROM v_span WHERE name = 'step'")$(rows "SELECT count(*) FROM v_span")" \
+	'step 0 100000;step 100000 50000;7;'
 for n in python loader; do
 	import $n.xplane.pb
 	is "a wait of Python, $n" "$(rows "$spans")" 'step 0 70000;fetch 0 40000;fetch 70000 2000;'

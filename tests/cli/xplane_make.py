@@ -103,6 +103,10 @@ files = {
     "python": host(line(6, "python", 1000, event(13, 100, 40), event(9, 150, 10), event(13, 170, 2))),
     "loader": host(line(6, "python", 1000, event(14, 100, 40), event(9, 150, 10), event(14, 170, 2))),
     "operator": host(line(6, "python", 1000, event(13, 100, 40), event(2, 101, 38, (SIZE, 64)))),
+    # Two replicas, in any threads.
+    "replicas": host(line(6, "a", 1000, event(2, 100, 40, (SIZE, 64)), event(2, 201, 40, (SIZE, 64)),
+                          event(2, 250, 3, (SIZE, 64))),
+                     line(7, "b", 1000, event(2, 101, 45, (SIZE, 64)), event(2, 200, 40, (SIZE, 64)))),
     "plain": plain,
     "none": plane(1, "/host:CPU"),
     # An event whose length is past that of its line.

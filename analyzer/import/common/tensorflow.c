@@ -132,12 +132,39 @@ static void keep_first_kind(struct tensorflow_fetches *f)
 	f->n = n;
 }
 
+/* The first fetch of the step after that of @i. Replicas of a model fetch at the same
+ * time, each in a thread of its own. */
+static size_t next_step(const struct tensorflow_fetches *f, size_t i)
+{
+	const struct tensorflow_fetch *first = &f->at[i++];
+
+	while (i < f->n && f->at[i].thread != first->thread &&
+	       f->at[i].start_ns < first->start_ns + first->dur_ns)
+		i++;
+	return i;
+}
+
+static int put_steps(const struct tensorflow_fetches *f,
+		     struct import_gather *g, struct reel_error *err)
+{
+	int64_t number = 0;
+
+	for (size_t i = 0, next; i < f->n; i = next) {
+		next = next_step(f, i);
+		if (f->sized && !f->at[i].sized)
+			continue;
+		if (next < f->n &&
+		    put_span(g, &f->at[i], REEL_SPAN_STEP, f->at[next].start_ns,
+			     number++, err))
+			return -1;
+	}
+	return 0;
+}
+
 int tensorflow_fetches_put(struct tensorflow_fetches *f,
 			   struct import_gather *g, bool steps,
 			   struct reel_error *err)
 {
-	int64_t number = 0;
-
 	keep_first_kind(f);
 	if (f->n)
 		qsort(f->at, f->n, sizeof(*f->at), by_start);
@@ -149,12 +176,8 @@ int tensorflow_fetches_put(struct tensorflow_fetches *f,
 		if (put_span(g, at, REEL_SPAN_FETCH, at->start_ns + at->dur_ns,
 			     -1, err))
 			return -1;
-		if (steps && i + 1 < f->n &&
-		    put_span(g, at, REEL_SPAN_STEP, at[1].start_ns, number++,
-			     err))
-			return -1;
 	}
-	return 0;
+	return steps ? put_steps(f, g, err) : 0;
 }
 
 void tensorflow_fetches_fini(struct tensorflow_fetches *f)

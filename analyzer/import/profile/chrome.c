@@ -219,8 +219,11 @@ static int hold_range(struct import *im, struct chrome_range *r,
 	if (im->held_n == im->held_room) {
 		size_t room = im->held_room ? 2 * im->held_room : 64;
 
-		if (reel_grow(&im->held, room, sizeof(*r), err))
+		if (reel_grow(&im->held, room, sizeof(*r), err)) {
+			free(r->name);
+			r->name = NULL;
 			return -1;
+		}
 		im->held_room = room;
 	}
 	im->held[im->held_n++] = *r;
