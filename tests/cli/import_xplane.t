@@ -76,8 +76,9 @@ is 'gzip is undone, the same file gives the same bytes' \
 check 'a file of each host' 'mkdir hosts && cp numbered.xplane.pb tpu.xplane.pb hosts && import hosts'
 is 'is a process of its own' "$(rows 'SELECT count(*), count(DISTINCT process_id) FROM v_span')" '9 2;'
 import plain.xplane.pb
-is 'the process lasts from the first event to the last one, also without spans' \
-	"$(rows 'SELECT start_ns, end_ns FROM process')$(rows 'SELECT count(*) FROM v_span')" '0 220000;0;'
+is 'the job lasts from the first event to the last one, also without spans' \
+	"$(rows 'SELECT span_ns, start_ns, end_ns FROM run, process')$(rows 'SELECT count(*) FROM v_span')" \
+	'220000 0 220000;0;'
 frameworks() { for i; do import $i.xplane.pb && rows 'SELECT framework FROM run'; done; }
 is 'the frameworks: of a job of JAX with a pipeline of tf.data, both' \
 	"$(frameworks plain jax jax_old jax_tf_data python loader)" \

@@ -46,8 +46,8 @@ struct import {
 	struct import_gather *gather;
 	uint32_t source, records;
 	uint64_t bad;
-	int64_t start_ns;   /* of all files */
-	bool jax, fetching; /* any of them */
+	int64_t start_ns, end_ns; /* of all files */
+	bool jax, fetching;	  /* any of them */
 	/* The file at hand. */
 	uint32_t process;
 	struct xplane_names x;
@@ -348,6 +348,8 @@ static void set_extent(struct import *im, struct reel_writer_process *p)
 		p->end_ns = im->to_ns;
 	if (im->from_ns < im->start_ns)
 		im->start_ns = im->from_ns;
+	if (im->to_ns > im->end_ns)
+		im->end_ns = im->to_ns;
 	gather_origin(im->gather, im->from_ns);
 }
 
@@ -421,7 +423,8 @@ static int put_losses(struct import *im, struct reel_error *err)
 static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
-	struct import im = {.writer = w, .start_ns = INT64_MAX};
+	struct import im = {
+		.writer = w, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
 	struct reel_writer_run run = import_run_unknown();
 	char name[256];
 	int rc = gather_new(&im.gather, w, err);
@@ -441,6 +444,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		run.framework = tensorflow_frameworks(im.jax, im.fetching);
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
+		if (im.start_ns < im.end_ns)
+			reel_writer_reach(w, im.end_ns - im.start_ns);
 		rc = gather_finish(im.gather, &run, err);
 	}
 	gather_free(im.gather);
