@@ -20,9 +20,11 @@
 #include "replay/comm/comm.h"
 #include "replay/dataset/format.h"
 #include "replay/generate/mark.h"
+#include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
 #define THREADS_MOST 256
+#define SAMPLES_MANY 1000000 /* counting each takes a noticeable time */
 
 /* The work of all threads of a rank on one part. */
 struct making {
@@ -38,6 +40,11 @@ struct making {
 	struct reel_progress progress;
 	struct reel_error err;
 };
+
+static bool is_stopped(const struct making *m)
+{
+	return m->stopped && m->stopped();
+}
 
 static int full_path(const struct making *m, uint64_t file, const char *suffix,
 		     struct reel_buf *out, struct reel_error *err)
@@ -147,7 +154,7 @@ static void *make_files(void *arg)
 {
 	struct making *m = arg;
 
-	while (!atomic_load(&m->stop) && !(m->stopped && m->stopped())) {
+	while (!atomic_load(&m->stop) && !is_stopped(m)) {
 		uint64_t i = atomic_fetch_add(&m->next, 1);
 		uint64_t file = m->first + i * m->step, bytes = 0;
 		struct reel_error err = {0};
@@ -195,6 +202,22 @@ struct need {
 	double bytes, files;
 };
 
+/* A lower bound that needs no look at each sample: half of what samples of the mean
+ * size have. It holds where many are drawn: their sum is close to the mean's. */
+static void count_least(const struct making *m, struct need *need)
+{
+	const struct workload_dataset *d = m->d.is;
+	double left = 1;
+
+	need->files += (double)m->d.files;
+	if (m->d.samples < SAMPLES_MANY || d->series_bytes_n)
+		return;
+	if (d->compression) /* numbers of CSV are packed too */
+		left = (1 - d->compressibility) * 0.4;
+	need->bytes += (double)m->d.samples * quantiles_mean(&d->sample_bytes) *
+		       left / 2;
+}
+
 /* Files of one size are not counted one by one. */
 static void count_all(const struct making *m, struct need *need)
 {
@@ -204,7 +227,7 @@ static void count_all(const struct making *m, struct need *need)
 			       (double)m->d.files;
 		return;
 	}
-	for (uint64_t i = 0; i < m->d.files; i++)
+	for (uint64_t i = 0; i < m->d.files && !is_stopped(m); i++)
 		need->bytes += (double)m->format->disk_bytes(&m->d, i);
 }
 
@@ -214,7 +237,7 @@ static int count_missing(const struct making *m, struct need *need,
 	struct reel_buf path = REEL_BUF_INIT;
 	int rc = 0;
 
-	for (uint64_t i = 0; !rc && i < m->d.files; i++) {
+	for (uint64_t i = 0; !rc && i < m->d.files && !is_stopped(m); i++) {
 		rc = full_path(m, i, "", &path, err);
 		if (rc || !access(reel_buf_text(&path), F_OK))
 			continue;
@@ -232,25 +255,57 @@ static bool is_enough(const struct need *need, const struct statvfs *fs)
 	       (!fs->f_files || need->files <= (double)fs->f_favail);
 }
 
-/* Files that are there need no space: they are looked for only where space for all
- * is not free. */
-static int check_space(const struct workload *w, const char *dir,
-		       struct reel_error *err)
+/* Not even the empty file system holds it. */
+static bool is_too_large(const struct need *least, const struct statvfs *fs)
 {
-	struct making m = {.format = format_of(w->dataset.format), .dir = dir};
-	struct need need = {0};
-	struct statvfs fs;
+	return least->bytes > (double)fs->f_blocks * (double)fs->f_frsize ||
+	       (fs->f_files && least->files > (double)fs->f_files);
+}
+
+static int refuse(const struct need *need, const char *at_least,
+		  const struct statvfs *fs, const char *dir,
+		  struct reel_error *err)
+{
 	char bytes[REEL_NUM], free_bytes[REEL_NUM];
 	char files[REEL_NUM], inodes[REEL_NUM];
 
-	if (statvfs(dir, &fs))
-		return reel_fail(err, REEL_E_IO, "cannot look at '%s': %s", dir,
-				 strerror(errno));
+	return reel_fail(
+		err, REEL_E_IO,
+		"the data set needs %s%s in %s files, '%s' has %s and %s files "
+		"free",
+		at_least, reel_num_bytes(bytes, need->bytes),
+		reel_num_count(files, (int64_t)need->files), dir,
+		reel_num_bytes(free_bytes,
+			       (double)fs->f_bavail * (double)fs->f_frsize),
+		fs->f_files ? reel_num_count(inodes, (int64_t)fs->f_favail)
+			    : "no limit of");
+}
+
+/* Files that are there need no space: they are looked for only where space for all
+ * is not free. After a signal the rest is not counted, and nothing is made. */
+static int check_space(const struct workload *w,
+		       const struct generate_options *o, struct reel_error *err)
+{
+	struct making m = {.format = format_of(w->dataset.format),
+			   .dir = o->dir,
+			   .stopped = o->stopped};
+	struct need least = {0}, need = {0};
+	struct statvfs fs;
+
+	if (statvfs(o->dir, &fs))
+		return reel_fail(err, REEL_E_IO, "cannot look at '%s': %s",
+				 o->dir, strerror(errno));
+	for (int part = DATASET_TRAIN; part <= DATASET_EVALUATION; part++) {
+		dataset_init(&m.d, w, (enum dataset_part)part);
+		count_least(&m, &least);
+	}
+	if (is_too_large(&least, &fs))
+		return refuse(&least, "at least ", &fs, o->dir, err);
 	for (int part = DATASET_TRAIN; part <= DATASET_EVALUATION; part++) {
 		dataset_init(&m.d, w, (enum dataset_part)part);
 		count_all(&m, &need);
 	}
-	if (is_enough(&need, &fs))
+	if (is_stopped(&m) || is_enough(&need, &fs))
 		return 0;
 	need = (struct need){0};
 	for (int part = DATASET_TRAIN; part <= DATASET_EVALUATION; part++) {
@@ -258,18 +313,9 @@ static int check_space(const struct workload *w, const char *dir,
 		if (count_missing(&m, &need, err))
 			return -1;
 	}
-	if (is_enough(&need, &fs))
+	if (is_stopped(&m) || is_enough(&need, &fs))
 		return 0;
-	return reel_fail(
-		err, REEL_E_IO,
-		"the data set needs %s in %s files, '%s' has %s and %s files "
-		"free",
-		reel_num_bytes(bytes, need.bytes),
-		reel_num_count(files, (int64_t)need.files), dir,
-		reel_num_bytes(free_bytes,
-			       (double)fs.f_bavail * (double)fs.f_frsize),
-		fs.f_files ? reel_num_count(inodes, (int64_t)fs.f_favail)
-			   : "no limit of");
+	return refuse(&need, "", &fs, o->dir, err);
 }
 
 static int make_all(const struct workload *w, const struct generate_options *o,
@@ -302,19 +348,19 @@ static int make_all(const struct workload *w, const struct generate_options *o,
 }
 
 /* A folder that is refused stays as it was. */
-static int claim(const struct workload *w, const char *dir,
+static int claim(const struct workload *w, const struct generate_options *o,
 		 struct reel_error *err)
 {
-	bool was_there = !access(dir, F_OK), claimed;
+	bool was_there = !access(o->dir, F_OK), claimed;
 
-	if (dataset_claim(w, dir, &claimed, err))
+	if (dataset_claim(w, o->dir, &claimed, err))
 		return -1;
-	if (!check_space(w, dir, err))
+	if (!check_space(w, o, err))
 		return 0;
 	if (claimed)
-		dataset_unmark(dir);
+		dataset_unmark(o->dir);
 	if (!was_there)
-		rmdir(dir);
+		rmdir(o->dir);
 	return -1;
 }
 
@@ -332,7 +378,7 @@ int dataset_generate(const struct workload *w,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
 	if (comm->rank == 0)
-		rc = claim(w, options->dir, err);
+		rc = claim(w, options, err);
 	if (comm_agree(comm, rc, err))
 		return -1;
 	rc = make_all(w, options, comm, result, err);

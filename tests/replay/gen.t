@@ -108,4 +108,24 @@ for kind in raw indexed tfrecord npy npz hdf5 csv jpeg png tar parquet safetenso
 		check "$kind: the same bytes of $n ranks" 'rm -rf ranks; $mpi -n $n "$O/ioreel-mpi" gen -q few.json ranks 2>err && diff -r few ranks || { cat err; false; }'
 	done
 done
+# Sizes of samples are not counted one by one before a data set that no file system holds is
+# refused; and Ctrl-C ends the count of those that it may hold.
+"$IOREEL" workload set base.json dataset.files=1000 dataset.samples_per_file=1000000000 >huge.json
+check 'a data set of 21 PB is refused at once' '! timeout -s KILL 20 "$IOREEL" gen -q huge.json huge 2>err &&
+	grep -q "needs at least .* PB in 1,000 files" err && [ ! -e huge ]'
+"$IOREEL" workload set base.json dataset.files=1000000 dataset.samples_per_file=1000 \
+	'dataset.sample_bytes={"quantiles": [0, 1]}' >many.json
+# A shell without job control starts commands in the background with SIGINT ignored.
+python3 - "$IOREEL" >stopped 2>&1 <<'PY'
+import signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "gen", "-j", "1", "many.json", "many"], stderr=subprocess.PIPE, text=True)
+time.sleep(1)
+p.send_signal(signal.SIGINT)
+try:
+    print(p.communicate(timeout=10)[1].strip(), p.returncode)
+except subprocess.TimeoutExpired:
+    p.kill()
+    print("it counts on")
+PY
+check 'Ctrl-C ends the count of the sizes' 'grep -q "stopped by a signal after .* 130$" stopped || { cat stopped; false; }'
 finish
