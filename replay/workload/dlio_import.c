@@ -223,7 +223,18 @@ static int set_order(struct dlio *d, bool torch)
 {
 	bool files = shuffles(d, "reader.file_shuffle");
 	bool samples = shuffles(d, "reader.sample_shuffle");
+	bool buffer = yaml_scalar_of(&d->yaml, "reader.shuffle_size");
 
+	if (buffer && torch)
+		dlio_note(d, "reader.shuffle_size: DLIO's PyTorch loader does "
+			     "not use it");
+	else if (buffer && !samples)
+		dlio_note(d, "reader.shuffle_size: not imported: "
+			     "reader.sample_shuffle is off");
+	else if (buffer && files)
+		dlio_note(d, "reader.shuffle_size: not imported: with "
+			     "reader.file_shuffle all samples are shuffled "
+			     "here");
 	if (!files && !samples)
 		return dlio_set(d, "pipeline.order=sequential");
 	if (torch)

@@ -187,6 +187,13 @@ Y
 check 'keys that DLIO ignores are named' 'w import odd.yaml -o o.json 2>notes &&
 	grep -q "dataset.num_files: DLIO has no such key" notes && grep -q "reader.file_acess: DLIO has no such key" notes &&
 	grep -q "computation_threads: not imported" notes && grep -q "reads none of their data" notes'
+# The size of TensorFlow's buffer is a window of its own, but not of files that are shuffled.
+buffered() { printf 'reader: {data_loader: %s, shuffle_size: 77%s}\n' "$1" "$2" >b.yaml; w import b.yaml -o b.json 2>notes; }
+check 'the buffer of a shuffle is imported, or named' 'buffered tensorflow ", sample_shuffle: seed" &&
+	[ "$(field b.json "(d[\"pipeline\"][\"order\"], d[\"pipeline\"][\"window\"])")" = "('"'window'"', 77)" ] && ! grep -q shuffle_size notes &&
+	buffered tensorflow ", sample_shuffle: seed, file_shuffle: seed" && grep -q "reader.shuffle_size: not imported" notes &&
+	buffered tensorflow "" && grep -q "reader.shuffle_size: not imported" notes &&
+	buffered pytorch ", sample_shuffle: seed" && grep -q "reader.shuffle_size: DLIO.s PyTorch loader does not" notes'
 check 'all that DLIO cannot hold is a comment' 'w set o.json pipeline.drop_last=false dataset.compressibility=0.5 cache=cold compute.on=cpu \
 		"dataset.sample_bytes={\"quantiles\":[10,20,90]}" >p.json && w export p.json --as dlio >p.yaml &&
 	for key in drop_last compressibility "cache:" compute.on sample_bytes; do sed -n "/^# - /p" p.yaml | grep -q "$key" || exit 1; done'
