@@ -73,6 +73,14 @@ static int make_folders(const struct making *m, char *path,
 	return 0;
 }
 
+static int size_of(const char *path, struct stat *st, struct reel_error *err)
+{
+	return stat(path, st)
+		       ? reel_fail(err, REEL_E_IO, "cannot look at '%s': %s",
+				   path, strerror(errno))
+		       : 0;
+}
+
 static int move(const char *from, const char *to, struct reel_error *err)
 {
 	return rename(from, to)
@@ -136,7 +144,7 @@ static int make_file(struct making *m, uint64_t file, uint64_t *bytes,
 	if (make_folders(m, part.data, err))
 		goto out;
 	if (m->format->write(&m->d, file, reel_buf_text(&part), err) ||
-	    stat(reel_buf_text(&part), &st) ||
+	    size_of(reel_buf_text(&part), &st, err) ||
 	    move_index(reel_buf_text(&part), reel_buf_text(&path), err) ||
 	    move(reel_buf_text(&part), reel_buf_text(&path), err)) {
 		remove_part(reel_buf_text(&part));

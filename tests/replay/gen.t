@@ -128,4 +128,16 @@ except subprocess.TimeoutExpired:
     print("it counts on")
 PY
 check 'Ctrl-C ends the count of the sizes' 'grep -q "stopped by a signal after .* 130$" stopped || { cat stopped; false; }'
+# A file that is gone before it has its name, as where a second gen works in the same folder.
+if command -v strace >/dev/null; then
+	gen few.json lost
+	path=$(ls lost/train/* | grep -v idx | head -1) # of the last format
+	rm -rf lost
+	strace -f -o s.txt -P "$path.part" -e trace=stat,newfstatat,statx -e inject=stat,newfstatat,statx:error=ENOENT \
+		"$IOREEL" gen -q -j 1 few.json lost 2>err
+	rc=$?
+	check 'a file that is gone is a failure' '[ $rc = 1 ] && grep -q "cannot look at .*part" err'
+else
+	skip 'a file that is gone is a failure' 'no strace'
+fi
 finish
