@@ -3,11 +3,13 @@
 #include "replay/generate/generate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -355,13 +357,30 @@ static int make_all(const struct workload *w, const struct generate_options *o,
 	return rc;
 }
 
-/* A folder that is refused stays as it was. */
+/* Two that write the same files remove and rename those of each other. A file system
+ * without locks, and a folder that cannot be opened, are no failure here. */
+static int lock_folder(const char *dir, int *lock, struct reel_error *err)
+{
+	*lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) &&
+	    errno == EWOULDBLOCK)
+		return reel_fail(err, REEL_E_IO,
+				 "another ioreel gen writes into '%s'", dir);
+	return 0;
+}
+
+/* A folder that is refused stays as it was. @lock: a descriptor to close at the
+ * end, or -1. */
 static int claim(const struct workload *w, const struct generate_options *o,
-		 struct reel_error *err)
+		 int *lock, struct reel_error *err)
 {
 	bool was_there = !access(o->dir, F_OK), claimed;
 
-	if (dataset_claim(w, o->dir, &claimed, err))
+	if (mkdir(o->dir, 0777) && errno != EEXIST)
+		return reel_fail(err, REEL_E_IO, "cannot make '%s': %s", o->dir,
+				 strerror(errno));
+	if (lock_folder(o->dir, lock, err) ||
+	    dataset_claim(w, o->dir, &claimed, err))
 		return -1;
 	if (!check_space(w, o, err))
 		return 0;
@@ -378,7 +397,7 @@ int dataset_generate(const struct workload *w,
 		     struct reel_error *err)
 {
 	const struct format *format = format_of(w->dataset.format);
-	int rc = 0;
+	int rc = 0, lock = -1;
 
 	memset(result, 0, sizeof(*result));
 	if (!format)
@@ -386,9 +405,13 @@ int dataset_generate(const struct workload *w,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
 	if (comm->rank == 0)
-		rc = claim(w, options, err);
-	if (comm_agree(comm, rc, err))
-		return -1;
-	rc = make_all(w, options, comm, result, err);
-	return comm_agree(comm, rc, err);
+		rc = claim(w, options, &lock, err);
+	rc = comm_agree(comm, rc, err);
+	if (!rc) {
+		rc = make_all(w, options, comm, result, err);
+		rc = comm_agree(comm, rc, err);
+	}
+	if (lock >= 0)
+		close(lock);
+	return rc;
 }

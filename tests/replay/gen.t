@@ -140,4 +140,7 @@ if command -v strace >/dev/null; then
 else
 	skip 'a file that is gone is a failure' 'no strace'
 fi
+mkdir held
+check 'a second gen in the same folder is refused' '! flock held "$IOREEL" gen -q few.json held 2>err &&
+	grep -q "another ioreel gen writes into .held" err && [ -z "$(ls -A held)" ] && gen few.json held && gen few.json held'
 finish
