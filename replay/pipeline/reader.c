@@ -35,6 +35,8 @@
 /* Waits begin as sched_yield() for about the time that a sleep and its wake-up by
  * futex() take: twice the cost of the better choice at most. */
 #define YIELD_NS 20000
+#define SLICE_NS                                                               \
+	100000000 /* of a long time: then a look whether the run ends */
 
 /* A look at the clock takes longer than a sample of a few bytes. */
 #define UNSEEN_MOST 64
@@ -125,6 +127,24 @@ static bool is_in_memory(const struct worker *w)
 	       w->plan->w->pipeline.in_memory == WORKLOAD_PRELOADED;
 }
 
+/* The run ends. A reader of its own learns it from the stepping thread. */
+static bool is_over(const struct worker *w)
+{
+	return w->shared ? atomic_load(&w->shared->quit) : stop_signal() != 0;
+}
+
+/* Spend @ns, or less where the run ends meanwhile. */
+static void spend(const struct worker *w, int64_t ns, int on)
+{
+	while (ns > SLICE_NS && !is_over(w)) {
+		int64_t took = work_spend(SLICE_NS, on);
+
+		ns -= on == WORKLOAD_PROCESSOR ? SLICE_NS : took;
+	}
+	if (!is_over(w))
+		work_spend(ns, on);
+}
+
 static int read_sample(struct worker *w, uint64_t sample,
 		       struct reel_error *err)
 {
@@ -146,8 +166,8 @@ static int read_sample(struct worker *w, uint64_t sample,
 		double ns = (double)quantiles_at(&of->preprocess.sample_ns,
 						 random_share(&w->random));
 
-		work_spend((int64_t)(ns * of->what_if.preprocess_scale),
-			   of->preprocess.on);
+		spend(w, (int64_t)(ns * of->what_if.preprocess_scale),
+		      of->preprocess.on);
 		account(w);
 	} else if (w->io.storage_ns != w->seen_storage_ns ||
 		   ++w->unseen == UNSEEN_MOST) {
@@ -192,7 +212,8 @@ static int read_batch(struct worker *w, struct reader_batch *b,
 			return -1;
 		w->io.null = w->plan->null || is_in_memory(w);
 	}
-	while (next_sample(w, &sample, &b->end)) {
+	/* No one takes a batch any more; ranks without readers count this one. */
+	while (!(w->shared && is_over(w)) && next_sample(w, &sample, &b->end)) {
 		if (read_sample(w, sample, err)) {
 			rc = -1;
 			if (!w->together)
@@ -287,7 +308,7 @@ static bool run_epoch(struct worker *w, uint64_t epoch)
 
 	begin_epoch(w, epoch);
 	if (!w->put || !p->start_once)
-		work_spend(p->start_ns, WORKLOAD_SLEEP);
+		spend(w, p->start_ns, WORKLOAD_SLEEP);
 	while (!b.end) {
 		struct reel_error err = {0};
 

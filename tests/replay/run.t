@@ -206,4 +206,26 @@ fi
 [ -n "$compared" ] || skip 'the calls of NumPy' 'no strace, or not Python 3.11 with NumPy'
 check 'a folder that is missing is named as missing' '! "$IOREEL" run --data none w.json 2>err && grep -q "cannot open .none.: No such file" err'
 check '--data and --null exclude each other' '"$IOREEL" run --data ds.raw --null w.json 2>err; [ $? = 2 ] && grep -q "exclude each other" err'
+# Long times of readers do not keep Ctrl-C from the end of the run.
+cat >stop.py <<'PY'
+import json, signal, subprocess, sys, time
+for keys in (["preprocess.sample_ns=90000000000"], ["pipeline.start_ns=90000000000"],
+             ["preprocess.sample_ns=90000000000", "pipeline.unit=thread"],
+             ["pipeline.start_ns=90000000000", "pipeline.unit=thread"],
+             ["preprocess.sample_ns=90000000000", "pipeline.readers=0"],
+             ["preprocess.sample_ns=90000000000", "preprocess.on=cpu"]):
+    p = subprocess.Popen([sys.argv[1], "run", "-q", "raw.json", "--data", "ds.raw", "--json", "--set",
+                          "pipeline.readers=2"] + [w for k in keys for w in ("--set", k)],
+                         stdout=subprocess.PIPE, text=True)
+    time.sleep(0.7)
+    p.send_signal(signal.SIGINT)
+    try:
+        out = p.communicate(timeout=10)[0]
+    except subprocess.TimeoutExpired:
+        p.send_signal(signal.SIGINT)
+        p.wait()
+        sys.exit("no end: " + " ".join(keys))
+    assert p.returncode == 130 and not json.loads(out)["complete"], (keys, p.returncode)
+PY
+check 'Ctrl-C ends readers that start or preprocess for long' 'python3 stop.py "$IOREEL" 2>err || { cat err; false; }'
 finish
