@@ -180,6 +180,20 @@ check 'the same, attached to' 'ioreel import -q attached.strace -o attached.db'
 is 'it has no process more' "$(sql attached.db 'SELECT pid, sum(bytes) FROM v_event GROUP BY pid' |
 	tr '\t\n' ' ;')$(sql attached.db 'SELECT count(*) FROM process')" '7 10;8 50;2'
 
+# Where only some calls are traced, a descriptor has another file without an open.
+cat >some.strace <<'EOF2'
+7 1700000000.000000 openat(AT_FDCWD</d>, "/d/a", O_RDONLY) = 3</d/a> <0.000010>
+7 1700000000.000100 read(3</d/a>, "x"..., 100) = 100 <0.000010>
+7 1700000000.000200 read(3</d/new name>, "x"..., 11) = 11 <0.000010>
+7 1700000000.000300 read(3<pipe:[5]>, "x"..., 1000) = 1000 <0.000010>
+7 1700000000.000400 read(3<anon_inode:[eventfd]>, "x"..., 8) = 8 <0.000010>
+7 1700000000.000500 read(3<TCP:[1.2.3.4:1->1.2.3.4:2]>, "x"..., 65536) = 65536 <0.000010>
+7 1700000000.000600 read(3</d/b>, "x"..., 7) = 7 <0.000010>
+EOF2
+check 'descriptors without their closes' 'ioreel import -q some.strace -o some.db'
+is 'the bytes of each file' "$(sql some.db "SELECT path, kind, bytes FROM v_event WHERE call = 'read'" | tr '\t\n' ' ;')" \
+	'/d/a file 100;/d/a file 11;pipe:[5] pipe 1000;TCP:[1.2.3.4:1->1.2.3.4:2] socket 65536;/d/b file 7;'
+
 mkdir ranks
 for rank in a b; do
 	cat >ranks/$rank.strace <<-EOF2

@@ -30,6 +30,7 @@ struct fd_entry {
 	uint32_t path_hash;
 	bool cloexec;
 	bool silent;  /* its calls are no I/O */
+	bool message; /* a pipe or socket */
 	bool guessed; /* known by its path only: its open was not seen */
 };
 
@@ -341,6 +342,11 @@ static enum reel_kind kind_of_path(const struct import_fd *fd)
 		       : REEL_KIND_SOCKET;
 }
 
+static bool is_message(enum reel_kind kind)
+{
+	return kind == REEL_KIND_PIPE || kind == REEL_KIND_SOCKET;
+}
+
 /* A mark, a close on exec: records that are followed and not written. */
 static int resolve_silently(struct import_job *j, int thread,
 			    struct reel_record *rec, int64_t ns,
@@ -374,10 +380,26 @@ static int announce(struct import_job *j, int thread,
 		return err->code ? -1 : 0;
 	*e = (struct fd_entry){
 		.desc = p->next_desc++,
+		.message = is_message(kind),
 		.guessed = true,
 		.path_hash = hash_path(fd->path, fd->path_len),
 	};
 	return resolve_silently(j, thread, &rec, ns, err);
+}
+
+/*
+ * Does the text of @fd belong to another descriptor than @e, whose close was not seen?
+ * A file that was opened may have a new name, but does not become a socket.
+ */
+static bool is_reused(const struct fd_entry *e, const struct import_fd *fd)
+{
+	enum reel_kind kind = kind_of_path(fd);
+
+	if ((!e->desc && !e->silent) || begins(fd, "net:")) /* /proc/PID/ns */
+		return false;
+	if ((kind == REEL_KIND_OTHER) != e->silent)
+		return true;
+	return !e->silent && is_message(kind) != e->message;
 }
 
 /*
@@ -397,6 +419,8 @@ static int find_desc(struct import_job *j, int thread,
 	e = entry_of(p, fd->fd, err);
 	if (!e)
 		return err->code ? -1 : 0;
+	if (fd->path && fd->path_len && is_reused(e, fd))
+		*e = (struct fd_entry){.cloexec = e->cloexec};
 	if (fd->path && fd->path_len && !e->silent &&
 	    (!e->desc || (e->guessed &&
 			  e->path_hash != hash_path(fd->path, fd->path_len)))) {
@@ -614,6 +638,7 @@ static int update_fds(struct import_job *j, int thread,
 		.desc = rec->newdesc,
 		.cloexec = call->cloexec,
 		.silent = call->fd.fd >= 0 && from.silent,
+		.message = call->fd.fd >= 0 && from.message,
 		.guessed = call->fd.fd >= 0 && from.guessed,
 		.path_hash = from.path_hash,
 	};
