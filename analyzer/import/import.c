@@ -86,6 +86,30 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static bool ends_in(const char *path, const char *end)
+{
+	size_t n = strlen(path), m = strlen(end);
+
+	return n >= m && !strcmp(path + n - m, end);
+}
+
+/* TensorFlow and JAX write a profile as xplane.pb, and perhaps as JSON beside it,
+ * which would count as a run more: drop it from the paths from @first on. */
+static void prefer_xplane(struct import_input *in, int first)
+{
+	bool has = false;
+	int n = first;
+
+	for (int i = first; i < in->paths; i++)
+		has |= ends_in(in->path[i], ".xplane.pb");
+	for (int i = first; i < in->paths; i++)
+		if (has && ends_in(in->path[i], "trace.json.gz"))
+			free(in->path[i]);
+		else
+			in->path[n++] = in->path[i];
+	in->paths = n;
+}
+
 /* The regular files in the folder @dir, by name; hidden ones are left out. */
 static int add_folder(struct import_input *in, const char *dir,
 		      struct reel_error *err)
@@ -118,6 +142,7 @@ static int add_folder(struct import_input *in, const char *dir,
 	if (in->paths - first > 1)
 		qsort(in->path + first, (size_t)(in->paths - first),
 		      sizeof(*in->path), by_text);
+	prefer_xplane(in, first);
 	return rc;
 }
 
@@ -158,23 +183,32 @@ static int last_subfolder(struct reel_buf *out, const char *dir,
 	return rc;
 }
 
-/* A log folder of TensorBoard: the newest profile in it, as TensorFlow names them by
- * their dates. */
+/* A log folder of TensorBoard, or a folder in it: the newest profile, as TensorFlow
+ * names them by their dates. */
 static int add_profile(struct import_input *in, const char *dir,
 		       struct reel_error *err)
 {
-	static const char *const places[] = {"plugins/profile",
-					     "train/plugins/profile"};
+	static const struct {
+		const char *in, *place;
+	} known[] = {{"", "plugins/profile"},
+		     {"", "train/plugins/profile"},
+		     {"", "validation/plugins/profile"},
+		     {"/plugins", "profile"},
+		     {"/plugins/profile", "."}};
 	struct reel_buf path = REEL_BUF_INIT, newest = REEL_BUF_INIT;
+	char *full = realpath(dir, NULL);
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !rc; i++) {
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !rc; i++) {
+		if (!ends_in(full ? full : dir, known[i].in))
+			continue;
 		reel_buf_reset(&path);
-		if (reel_buf_printf(&path, err, "%s/%s", dir, places[i]))
+		if (reel_buf_printf(&path, err, "%s/%s", dir, known[i].place))
 			rc = -1;
 		else
 			rc = last_subfolder(&newest, reel_buf_text(&path), err);
 	}
+	free(full);
 	if (rc > 0)
 		rc = add_folder(in, reel_buf_text(&newest), err);
 	reel_buf_fini(&path);

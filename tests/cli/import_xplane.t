@@ -31,6 +31,18 @@ cp derived.xplane.pb logs/train/plugins/profile/2025_12_31_00_00_00/node7.xplane
 echo >logs/events.out.tfevents
 check 'the newest profile of a log folder' 'import logs && [ "$(rows "SELECT number FROM v_step")" = "7;8;" ]'
 check 'which is a RUN too' '"$IOREEL" report logs | grep -q "profile/2026_01_02_03_04_05/node7.xplane.pb (xplane)"'
+for dir in logs/train/plugins logs/train/plugins/profile; do
+	check "the same of $dir" 'import $dir && [ "$(rows "SELECT number FROM v_step")" = "7;8;" ]'
+done
+# JAX writes a profile in three forms.
+for name in node7.trace perfetto_trace; do
+	printf '{"traceEvents": [{"ph": "X", "name": "step", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}' |
+		gzip >logs/train/plugins/profile/2026_01_02_03_04_05/$name.json.gz
+done
+check 'the JSON beside xplane.pb is no run more' 'import logs && [ "$(rows "SELECT number FROM v_step")" = "7;8;" ] &&
+	[ "$(rows "SELECT count(*), (SELECT count(*) FROM loss) FROM source")" = "1 0;" ]'
+check 'the JSON alone is' 'rm logs/train/plugins/profile/*/node7.xplane.pb && import logs &&
+	[ "$(rows "SELECT count(*) FROM source")" = "2;" ]'
 
 import derived.xplane.pb
 is 'without numbers a step lasts from fetch to fetch; the end of the data is neither' \
