@@ -83,6 +83,22 @@ static const struct advice_loader own_loop = {
 	.evaluation = "a DataLoader with workers for the evaluation.",
 };
 
+/* A loader of which only the waits are known: of JAX, or of the program itself. */
+static const struct advice_loader any_loader = {
+	.none = "; no loader worker was seen, so computation waits for every "
+		"batch.",
+	.unseen = "; the import does not show loader workers.",
+	.start = "threads or processes that make the next batches while the "
+		 "model computes.",
+	.hand_over = "more batches that are made ahead.",
+	.last = "one loader for all epochs, so that its workers and batches "
+		"stay.",
+	.longer = "fewer, longer epochs.",
+	.cold = "the loader starts each epoch with no batch ready",
+	.evaluation = "threads or processes that make the batches of the "
+		      "evaluation ahead.",
+};
+
 /* Those of Keras for data sets in Python, with any backend, and those of other
  * libraries for PyTorch; @name: of the note. */
 static const struct noted_loader {
@@ -212,5 +228,7 @@ const struct advice_loader *advice_loader_of(const struct report *r)
 		return &grain;
 	if (r->uses.own_loop && !workers)
 		return &own_loop;
-	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
+	if (r->uses.pytorch)
+		return &pytorch;
+	return r->uses.tensorflow ? &tf_data : &any_loader;
 }

@@ -117,7 +117,7 @@ for epoch in range(3):
 	check 'EPOCH-START: epochs start slowly, before their first fetch' '
 		ioreel report epochs.reel >out &&
 		grep -q "EPOCH-START  2 epochs after the first take" out &&
-		grep -q "persistent_workers" out'
+		grep -q "one loader for all epochs" out'
 	# One worker of each pass makes no batch; those of the first pass end
 	# when the second has its own, and the third keeps those.
 	cat >pool.py <<-'PY'
@@ -162,18 +162,18 @@ for epoch in range(3):
 		ioreel report grow.reel >out && grep -q " 1 rank, 2-4 loader workers " out'
 	check 'one pass restarted its workers' '
 		ioreel report --ranks grow.reel | grep -qE "^ +0 +6 .* 4 +[0-9.]+ %" &&
-		grep -q "EPOCH-START  2 epochs" out && grep -q "persistent_workers" out'
+		grep -q "EPOCH-START  2 epochs" out && grep -q "one loader for all epochs" out'
 	ioreel record -q -o late.reel -- "$python" pool.py late 2 2 2
 	check 'workers that end during the first steps of the next epoch do not count there' '
 		ioreel report late.reel >out && grep -q " 1 rank, 2 loader workers " out'
 	ioreel record -q -o early.reel -- "$python" pool.py early 2 2
 	check 'workers that start before the epoch span belong to its epoch' '
 		ioreel report early.reel >out && grep -q " 1 rank, 2 loader workers " out &&
-		grep -q "EPOCH-START" out && grep -q "persistent_workers" out'
+		grep -q "EPOCH-START" out && grep -q "one loader for all epochs" out'
 	ioreel record -q -o stay.reel -- "$python" pool.py within 2 0 0
 	check 'no advice to keep workers that are kept' '
 		ioreel report stay.reel >out && grep -q " 1 rank, 2 loader workers " out &&
-		grep -q "EPOCH-START  2 epochs" out && ! grep -q persistent out'
+		grep -q "EPOCH-START  2 epochs" out && ! grep -q "one loader" out'
 else
 	skip 'mappings' 'no python3'
 fi

@@ -234,6 +234,7 @@ static void steps(void)
 	struct report r = quiet();
 	struct report_rank k = rank_of(0.4, 0.97, 0.8), two[2];
 
+	r.uses.pytorch = true;
 	r.rank = &k;
 	r.ranks = 1;
 	ok(has(&r, "INPUT-BOUND"), "a job that waits");
@@ -288,6 +289,7 @@ static void imports(void)
 	struct report r = quiet();
 	struct report_rank k;
 
+	r.uses.pytorch = true;
 	r.calls = 0;
 	r.sources = 1;
 	k = rank_of(0.01, 0, 0);
@@ -302,6 +304,12 @@ static void imports(void)
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].try_this, "num_workers"),
 	   "the loader of a profile is PyTorch's");
+	r.uses.pytorch = false;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].try_this, "threads or processes that") &&
+		   !strstr(r.advice[0].try_this, "num_workers"),
+	   "of no known loader no argument is named");
+	r.uses.pytorch = true;
 	r.other_readers = 2;
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].text, "2 other processes read,") &&
@@ -309,9 +317,11 @@ static void imports(void)
 	   "readers that may be its workers: %s", r.advice[0].text);
 	r.other_readers = 0;
 	r.uses.tensorflow = true;
+	r.uses.pytorch = false;
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "tf.data"),
 	   "or that of its framework");
 	r.uses.tensorflow = false;
+	r.uses.pytorch = true;
 	r.rank = NULL;
 	r.ranks = 0;
 	ok(!has(&r, "NO-PROBLEM") && !r.advices &&
@@ -535,6 +545,7 @@ static void starts(void)
 	struct report r = quiet();
 	struct report_rank k = rank_of(0.01, 0.97, 0.8);
 
+	r.uses.pytorch = true;
 	r.rank = &k;
 	r.ranks = 1;
 	r.epochs = 3;
@@ -544,6 +555,7 @@ static void starts(void)
 	ok(only(&r, "EPOCH-START", "but starts of epochs take 7.0 % of"),
 	   "from 5 %% on: %s", verdict);
 	r.uses.tensorflow = true;
+	r.uses.pytorch = false;
 	k.workers = REPORT_NONE;
 	ok(has(&r, "EPOCH-START") &&
 		   strstr(r.advice[0].text, "fills its buffers"),
@@ -557,6 +569,7 @@ static void starts(void)
 	   "a wait at starts of epochs is not blamed on idle workers: %s",
 	   r.advice[0].text);
 	r.uses.tensorflow = false;
+	r.uses.pytorch = true;
 	r.epoch_start_ns = 0;
 	k.workers = k.worker_restarts = r.worker_restarts = 2;
 	k.epochs = k.evaluations = 3;
@@ -588,6 +601,7 @@ static void queue(void)
 	struct report r = quiet();
 	struct report_rank k = rank_of(0.3, 0.1, 0.8);
 
+	r.uses.pytorch = true;
 	r.rank = &k;
 	r.ranks = 1;
 	r.queue.mean_depth = r.queue.empty_share = REPORT_NONE;
