@@ -204,8 +204,7 @@ void fsstate_fd_call(struct fsstate *fs, const struct reel_event *ev,
 			p->map_end = ev->offset + ev->asked;
 		return;
 	}
-	if (ev->call == REEL_CALL_MAP_WRITE ||
-	    reel_call_traits(ev->call) & REEL_TRAIT_RESIZES) {
+	if (ev->call == REEL_CALL_MAP_WRITE || is_resize(ev)) {
 		p->changed = true;
 		p->intact = false;
 	} else if (ev->call != REEL_CALL_MAP_READ &&

@@ -196,8 +196,7 @@ void fsstate_check_o_creat(struct fsstate *fs, const struct reel_event *ev)
 
 	if (!p->o_creat || ev->err)
 		return;
-	if (reel_call_traits(ev->call) & REEL_TRAIT_RESIZES ||
-	    size_exactly(ev) <= p->written)
+	if (is_resize(ev) || size_exactly(ev) <= p->written)
 		p->o_creat = false;
 	if (!p->o_creat || size_at_least(ev) <= p->written)
 		return;

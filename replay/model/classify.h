@@ -75,6 +75,14 @@ static inline bool is_probe(uint16_t call)
 	return reel_call_traits(call) & REEL_TRAIT_PROBES;
 }
 
+/* May the file have another size after @ev? A hole and reserved blocks keep it. */
+static inline bool is_resize(const struct reel_event *ev)
+{
+	return reel_call_traits(ev->call) & REEL_TRAIT_RESIZES &&
+	       !(ev->call == REEL_CALL_FALLOCATE && ev->arg != REEL_NO_OFFSET &&
+		 ev->arg & FALLOC_FL_KEEP_SIZE);
+}
+
 /* Calls of two descriptors. */
 static inline bool is_two_fd_copy(uint16_t call)
 {

@@ -60,6 +60,8 @@ sed -e '1s/3/2/' -e '2,$s/^[0-9]* //' v3.log >v2.log
 played 'fio, version 2' fio v2.log
 grep -v ' open$' v3.log >closed.log
 played 'fio, without opens' fio closed.log
+printf 'fio version 2 iolog\n/d/a add\n/d/a open\n/d/a trim 4096 8192\n/d/a read 0 512\n/d/a close\n' >trimmed.log
+played 'fio, trimmed before it is read' fio trimmed.log
 sed 's| /d/| d//|' v3.log >relative.log
 played 'fio, relative paths' fio relative.log
 if command -v fio >/dev/null; then
