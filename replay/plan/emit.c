@@ -270,6 +270,20 @@ static bool by_path(const struct reel_event *ev)
 	return ev->group == REEL_GROUP_OPEN || ev->fd < 0;
 }
 
+/* The size that the call asks for; of an import that does not know it, the bytes that
+ * were transferred. */
+static int64_t asked_size(const struct reel_event *ev)
+{
+	bool moved = ev->layer == REEL_LAYER_POSIX &&
+		     (ev->group == REEL_GROUP_READ ||
+		      ev->group == REEL_GROUP_WRITE) &&
+		     !ev->err && ev->result > 0;
+
+	if (ev->asked >= 0)
+		return ev->asked;
+	return moved ? ev->result : PLAN_NO_SIZE;
+}
+
 /* The record of @ev without its times and annotations. */
 static void make_record(struct compiler *c, const struct reel_event *ev,
 			struct plan_record *r, struct plan_more *m)
@@ -277,8 +291,7 @@ static void make_record(struct compiler *c, const struct reel_event *ev,
 	bool makes = ev->group == REEL_GROUP_OPEN;
 
 	*r = (struct plan_record){.offset = ev->offset,
-				  .size = ev->asked < 0 ? PLAN_NO_SIZE
-							: ev->asked,
+				  .size = asked_size(ev),
 				  .fd = makes ? -1 : ev->fd,
 				  .op = ev->call,
 				  .flags = flags_of(ev)};

@@ -82,4 +82,11 @@ played 'strace, a descriptor that the job inherited' strace inherited.txt
 each_sample 'DXT' dxt darshan/nonmpi_dxt.darshan darshan/nonmpi_dxt.dxt.txt.gz
 each_sample 'DFTracer' dftracer dftracer/test.pfw.gz
 each_sample 'strace' strace strace/out.txt.gz
+cat >vector.txt <<-'END'
+	7 1700000000.000000 openat(AT_FDCWD</d>, "/d/o", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 3</d/o> <0.000010>
+	7 1700000000.000100 writev(3</d/o>, [{iov_base="a"..., iov_len=10}, ...], 200) = 2000 <0.000010>
+END
+"$IOREEL" import -q vector.txt -o s.db
+check 'strace, a vector that is printed in part: its bytes are those that it wrote' '
+	"$IOREEL" replay --afap s.db 2>&1 | grep -q "2 of 2 calls gave the recorded result"'
 finish
