@@ -116,7 +116,8 @@ int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 	comm = ranks();
 	if (!generate(&comm, argv[first], &options, scale, quiet, &err))
 		return stop_signal() ? 128 + stop_signal() : 0;
-	return comm_failed_elsewhere(&err) ? 1 : reel_cli_fail(cmd, &err);
+	return comm_failed_elsewhere(&err) ? reel_cli_status(&err)
+					   : reel_cli_fail(cmd, &err);
 }
 
 static struct comm one_rank(void)

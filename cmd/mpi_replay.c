@@ -114,9 +114,9 @@ static int play_ranks(struct engine_options *opt)
 	name_result(result, &comm);
 	opt->result = result;
 	if (play_share(opt, &comm, &err)) {
-		status = err.code == REEL_E_LIMIT ? 3 : 1;
-		if (!comm_failed_elsewhere(&err))
-			status = reel_cli_fail(&cmd_mpi_replay, &err);
+		status = comm_failed_elsewhere(&err)
+				 ? reel_cli_status(&err)
+				 : reel_cli_fail(&cmd_mpi_replay, &err);
 		if (interrupt_signal)
 			status = 128 + interrupt_signal;
 	}

@@ -344,7 +344,7 @@ int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 		rc = benchmark(&comm, &c, &err);
 		if (rc)
 			rc = comm_failed_elsewhere(&err)
-				     ? 1
+				     ? reel_cli_status(&err)
 				     : reel_cli_fail(cmd, &err);
 		else if (stop_signal())
 			rc = 128 + stop_signal();

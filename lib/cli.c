@@ -56,6 +56,13 @@ static void print_usage(FILE *f, const struct reel_command *cmd, int columns)
 	putc('\n', f);
 }
 
+int reel_cli_status(const struct reel_error *err)
+{
+	return err->code == REEL_E_USAGE   ? 2
+	       : err->code == REEL_E_LIMIT ? 3
+					   : 1;
+}
+
 int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 {
 	/* Results first: the error must be the last output on a terminal. */
@@ -63,11 +70,9 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 	fprintf(stderr, "%s %s: %s\n", program_of(cmd), cmd->name,
 		err->code == REEL_OK ? "failed for an unknown reason"
 				     : err->text);
-	if (err->code == REEL_E_USAGE) {
+	if (err->code == REEL_E_USAGE)
 		print_usage(stderr, cmd, INT_MAX);
-		return 2;
-	}
-	return err->code == REEL_E_LIMIT ? 3 : 1;
+	return reel_cli_status(err);
 }
 
 /* Print @text from column @at on. */

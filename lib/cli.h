@@ -63,6 +63,8 @@ struct reel_command {
 int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,
 		   bool stop_at_word, int argc, char **argv);
 
+/* The exit status for a failure. */
+int reel_cli_status(const struct reel_error *err);
 /* Print "ioreel CMD: TEXT" on stderr. Returns the exit status for @err. */
 int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err);
 

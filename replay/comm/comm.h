@@ -54,7 +54,7 @@ extern const struct comm comm_single;
 
 /*
  * Collective: -1 on all ranks when @rc is not 0 on one of them. The first one that
- * failed keeps its @err, the others have "another rank failed".
+ * failed keeps its @err, the others have "another rank failed" with its code.
  */
 int comm_agree(const struct comm *comm, int rc, struct reel_error *err);
 /* Is @err only that another rank failed? That one reports it. */

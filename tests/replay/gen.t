@@ -140,6 +140,12 @@ if command -v strace >/dev/null; then
 else
 	skip 'a file that is gone is a failure' 'no strace'
 fi
+if [ -x "$O/ioreel-mpi" ]; then
+	mkdir foreign
+	echo x >foreign/mine
+	check 'ranks agree on the exit status' 'for i in 1 2 3 4; do $mpi -n 3 "$O/ioreel-mpi" gen -q few.json foreign 2>err
+		[ $? = 2 ] && grep -q "no data set of ioreel" err || { cat err; exit 1; }; done'
+fi
 mkdir held
 check 'a second gen in the same folder is refused' '! flock held "$IOREEL" gen -q few.json held 2>err &&
 	grep -q "another ioreel gen writes into .held" err && [ -z "$(ls -A held)" ] && gen few.json held && gen few.json held'
