@@ -139,7 +139,10 @@ static int make_file(struct making *m, uint64_t file, uint64_t *bytes,
 	    full_path(m, file, ".part", &part, err))
 		goto out;
 	if (!stat(reel_buf_text(&path), &st)) {
-		rc = 0;
+		rc = S_ISREG(st.st_mode)
+			     ? 0
+			     : reel_fail(err, REEL_E_FORMAT, "'%s' is no file",
+					 reel_buf_text(&path));
 		goto out;
 	}
 	remove_part(reel_buf_text(&part));

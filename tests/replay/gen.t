@@ -119,7 +119,9 @@ check 'a data set of 21 PB is refused at once' '! timeout -s KILL 20 "$IOREEL" g
 python3 - "$IOREEL" >stopped 2>&1 <<'PY'
 import signal, subprocess, sys, time
 p = subprocess.Popen([sys.argv[1], "gen", "-j", "1", "many.json", "many"], stderr=subprocess.PIPE, text=True)
-time.sleep(1)
+while not int(open("/proc/%d/status" % p.pid).read().split("SigCgt:")[1].split()[0], 16) & 2:
+    time.sleep(0.01)
+time.sleep(0.5)
 p.send_signal(signal.SIGINT)
 try:
     print(p.communicate(timeout=10)[1].strip(), p.returncode)
@@ -140,6 +142,8 @@ if command -v strace >/dev/null; then
 else
 	skip 'a file that is gone is a failure' 'no strace'
 fi
+rm few/train/$(ls few/train | grep -v idx | head -1) && mkdir few/train/$(ls killed/train | grep -v idx | head -1)
+check 'a folder with the name of a file is none' '! "$IOREEL" gen -q few.json few 2>err && grep -q "is no file" err'
 if [ -x "$O/ioreel-mpi" ]; then
 	mkdir foreign
 	echo x >foreign/mine
