@@ -35,8 +35,8 @@
 /* Waits begin as sched_yield() for about the time that a sleep and its wake-up by
  * futex() take: twice the cost of the better choice at most. */
 #define YIELD_NS 20000
-#define SLICE_NS                                                               \
-	100000000 /* of a long time: then a look whether the run ends */
+/* Of a long time: then a look whether the run ends. */
+#define SLICE_NS 100000000
 
 /* A look at the clock takes longer than a sample of a few bytes. */
 #define UNSEEN_MOST 64

@@ -217,7 +217,11 @@ for keys in (["preprocess.sample_ns=90000000000"], ["pipeline.start_ns=900000000
     p = subprocess.Popen([sys.argv[1], "run", "-q", "raw.json", "--data", "ds.raw", "--json", "--set",
                           "pipeline.readers=2"] + [w for k in keys for w in ("--set", k)],
                          stdout=subprocess.PIPE, text=True)
-    time.sleep(0.7)
+    for _ in range(1000):  # until it handles the signal, then a moment for its readers
+        if int(open("/proc/%d/status" % p.pid).read().split("SigCgt:")[1].split()[0], 16) & 2:
+            break
+        time.sleep(0.01)
+    time.sleep(0.5)
     p.send_signal(signal.SIGINT)
     try:
         out = p.communicate(timeout=10)[0]
