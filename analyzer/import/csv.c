@@ -266,6 +266,14 @@ static void keep_bad_time(struct import *im)
 	}
 }
 
+/* Why that text is no time; a date of ISO 8601 has a dash behind its year. */
+static const char *no_time_of(const struct import *im)
+{
+	return strspn(im->bad_time, "0123456789") == 4 && im->bad_time[4] == '-'
+		       ? "' is no number (of a date: start:iso=COLUMN)"
+		       : "' is no time";
+}
+
 static int read_row(struct import *im, uint64_t line, struct reel_error *err)
 {
 	const struct import_cell *span = cell_of(im, FIELD_SPAN);
@@ -322,7 +330,7 @@ static int read_rows(struct import *im, struct import_csv *csv,
 				 "--map%s%s%s",
 				 path, (unsigned long long)im->first_bad,
 				 *im->bad_time ? ": '" : "", im->bad_time,
-				 *im->bad_time ? "' is no number" : "");
+				 *im->bad_time ? no_time_of(im) : "");
 	return rc;
 }
 

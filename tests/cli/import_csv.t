@@ -107,7 +107,14 @@ check 'a column of number 0' 'wrong start=#0 "no column"'
 check 'a column that is not there' 'refused --map start=no,call=op comma.csv && grep -q "line 1: no column .no" err'
 check 'it shows those that are there' 'grep -q "(there are: .ts., " err'
 printf 't,c\n2023-11-14T22:13:20Z,read\n' >iso.csv
-check 'a time that is no number' 'refused --map start=t,call=c iso.csv && grep -q "line 2: .*2023-11-14T22:13:20Z. is no number" err'
+check 'a date needs its unit' 'refused --map start=t,call=c iso.csv && grep -q "line 2: .*2023-11-14T22:13:20Z. is no number .*start:iso=" err'
+printf 't,c\nsoon,read\n' >soon.csv
+check 'a time that is none' 'refused --map start=t,call=c soon.csv && grep -q "line 2: .*.soon. is no time" err'
+check 'a date that is none' 'sed s/11-14/13-14/ iso.csv >13.csv && refused --map start:iso=t,call=c 13.csv && grep -q "2023-13-14T22:13:20Z" err'
+printf 't,e,c\n2023-11-14 22:13:20.25,2023-11-14T23:13:21.5+01:00,read\n2023-11-14T20:13:22.000000001-0200,2023-11-14T22:13:23Z,write\n' >dates.csv
+import --map 'start:iso=t,end:iso=e,call=c' dates.csv
+is 'dates: fractions, zones' "$(sql s.db 'SELECT start_real_ns, start_ns, dur_ns FROM run, v_event' | tr "$tab\n" ' ;')" \
+	'1700000000250000000 0 1250000000;1700000000250000000 1750000001 999999999;'
 printf 't,e,c\n2,1,read\n' >back.csv
 check 'a time that goes back' 'refused --map start=t,end=e,call=c back.csv && grep -q "line 2: no time in the columns of --map$" err'
 printf 't,c\n' >none.csv

@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/error.h"
+
+#define NS_PER_S INT64_C(1000000000)
 
 static const struct {
 	const char *name;
@@ -32,11 +35,13 @@ static const struct {
 static const struct {
 	const char *name;
 	int digits;
-	bool unix_time;
+	bool unix_time, date;
 } units[] = {
-	{"s", 9, false},      {"ms", 6, false},	    {"us", 3, false},
-	{"ns", 0, false},     {"unix-s", 9, true},  {"unix-ms", 6, true},
-	{"unix-us", 3, true}, {"unix-ns", 0, true},
+	{"s", 9, false, false},	     {"ms", 6, false, false},
+	{"us", 3, false, false},     {"ns", 0, false, false},
+	{"unix-s", 9, true, false},  {"unix-ms", 6, true, false},
+	{"unix-us", 3, true, false}, {"unix-ns", 0, true, false},
+	{"iso", 9, true, true},
 };
 
 static bool is_word(const char *word, const char *p, size_t n)
@@ -51,11 +56,12 @@ static int find_unit(struct import_column *c, const char *p, size_t n,
 		if (is_word(units[i].name, p, n)) {
 			c->digits = units[i].digits;
 			c->unix_time = units[i].unix_time;
+			c->date = units[i].date;
 			return 0;
 		}
 	return reel_fail(err, REEL_E_USAGE,
 			 "--map: no unit '%.*s' (there are: s, ms, us, ns, "
-			 "unix-s, unix-ms, unix-us, unix-ns)",
+			 "unix-s, unix-ms, unix-us, unix-ns, iso)",
 			 (int)(n < 40 ? n : 40), p);
 }
 
@@ -73,7 +79,7 @@ static struct import_column *find_field(struct import_column_map *map,
 		if (!is_word(fields[i].name, p, len))
 			continue;
 		c->digits = 9;
-		c->unix_time = false;
+		c->unix_time = c->date = false;
 		if (colon && !fields[i].time) {
 			reel_fail(err, REEL_E_USAGE,
 				  "--map: '%s' is no time and has no unit",
@@ -211,6 +217,74 @@ import_column_map_cell(const struct import_column_map *map,
 		       : NULL;
 }
 
+/* Read @n digits of *@p, then one of the characters @end (NULL: any may follow). */
+static bool take_digits(const char **p, int n, const char *end, int *out)
+{
+	for (*out = 0; n; n--, ++*p) {
+		if (!isdigit((unsigned char)**p))
+			return false;
+		*out = 10 * *out + (**p - '0');
+	}
+	if (!end)
+		return true;
+	return **p && strchr(end, *(*p)++);
+}
+
+/* A zone behind a date, as ns to add: "", "Z", "+05:30", "-0800". */
+static bool take_zone(const char **p, int64_t *ns)
+{
+	bool west = **p == '-';
+	int hours, minutes;
+
+	*ns = 0;
+	if (**p == 'Z')
+		++*p;
+	if (**p != '+' && !west)
+		return true;
+	++*p;
+	if (!take_digits(p, 2, NULL, &hours))
+		return false;
+	*p += **p == ':';
+	if (!take_digits(p, 2, NULL, &minutes))
+		return false;
+	*ns = (west ? 1 : -1) * (hours * 60 + minutes) * 60 * NS_PER_S;
+	return true;
+}
+
+/* The ns since 1970 of a date of ISO 8601 or RFC 3339; without a zone, of UTC. */
+static bool date_ns(const char *p, int64_t *ns)
+{
+	struct tm t = {0};
+	int64_t zone_ns, part_ns = 0;
+
+	if (!take_digits(&p, 4, "-", &t.tm_year) || t.tm_year < 1970 ||
+	    !take_digits(&p, 2, "-", &t.tm_mon) ||
+	    !take_digits(&p, 2, "T t", &t.tm_mday) ||
+	    !take_digits(&p, 2, ":", &t.tm_hour) ||
+	    !take_digits(&p, 2, ":", &t.tm_min) ||
+	    !take_digits(&p, 2, NULL, &t.tm_sec))
+		return false;
+	if (*p == '.' || *p == ',') {
+		int64_t unit = NS_PER_S;
+
+		for (p++; isdigit((unsigned char)*p); p++) {
+			unit /= 10;
+			part_ns += (*p - '0') * unit;
+		}
+	}
+	if (!take_zone(&p, &zone_ns) || *p || t.tm_mon < 1 || t.tm_mon > 12 ||
+	    t.tm_mday < 1 || t.tm_mday > 31 || t.tm_hour > 23 ||
+	    t.tm_min > 59 || t.tm_sec > 60)
+		return false;
+	t.tm_year -= 1900;
+	t.tm_mon--;
+	*ns = timegm(&t);
+	if (*ns > INT64_MAX / 4 / NS_PER_S)
+		return false;
+	*ns = *ns * NS_PER_S + part_ns + zone_ns;
+	return true;
+}
+
 bool import_column_map_time(const struct import_column_map *map,
 			    enum import_field field,
 			    const struct import_cell *cell, unsigned int cells,
@@ -219,6 +293,8 @@ bool import_column_map_time(const struct import_column_map *map,
 	const struct import_cell *c =
 		import_column_map_cell(map, field, cell, cells);
 
+	if (c && map->column[field].date)
+		return date_ns(c->s, ns);
 	/* Sums of a time and a duration stay in range. */
 	return c && import_cell_decimal(c, map->column[field].digits, ns) &&
 	       *ns > -(INT64_MAX / 4) && *ns < INT64_MAX / 4;

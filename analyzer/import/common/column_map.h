@@ -38,6 +38,7 @@ struct import_column {
 	char name[COLUMN_NAME_MOST]; /* in the header */
 	int digits;	/* of a time: 9 of seconds, 6 of ms, 3 of us, 0 of ns */
 	bool unix_time; /* since 1970 */
+	bool date;	/* as "2026-11-28T14:51:44.5Z"; digits is unused */
 };
 
 struct import_column_map {
@@ -60,7 +61,7 @@ const struct import_cell *
 import_column_map_cell(const struct import_column_map *map,
 		       enum import_field field, const struct import_cell *cell,
 		       unsigned int cells);
-/* Its time in ns. False: there is no cell, or it is no number. */
+/* Its time in ns. False: there is no cell, or it is no number or date. */
 bool import_column_map_time(const struct import_column_map *map,
 			    enum import_field field,
 			    const struct import_cell *cell, unsigned int cells,
