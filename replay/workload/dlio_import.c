@@ -101,6 +101,7 @@ static const struct {
 	{"jpeg", "jpeg", NULL},
 	{"png", "png", NULL},
 	{"indexed_binary", "indexed", NULL},
+	{"parquet", "parquet", NULL},
 	{"mmap_indexed_binary", "indexed",
 	 "DLIO maps these files and reads none of their data; here each page "
 	 "of a sample is read"},
@@ -207,7 +208,7 @@ static int set_dataset(struct dlio *d)
 			d, yaml_scalar_of(&d->yaml, "dataset.file_prefix"),
 			"not a name");
 	return set_format(d) || set_sizes(d) || set_compression(d) ||
-	       set_chunks(d) ||
+	       set_chunks(d) || dlio_set_parquet(d) ||
 	       dlio_set(d, "dataset.prefix=\"%.200s\"", prefix);
 }
 

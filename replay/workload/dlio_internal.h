@@ -49,6 +49,8 @@ int dlio_set(struct dlio *d, const char *fmt, ...)
 int dlio_set_time(struct dlio *d, const char *key, const char *to);
 /* Sizes of samples: a normal distribution, as DLIO's, of at least 1 byte. */
 int dlio_set_sizes(struct dlio *d, double mean, double stdev);
+/* Columns and row groups, where the format is parquet. */
+int dlio_set_parquet(struct dlio *d);
 /* Files and intervals of checkpoints. */
 /*
  * DLIO does a thing after the epochs @first, @first + @between and so on; a workload

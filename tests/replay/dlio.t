@@ -194,6 +194,25 @@ check 'the buffer of a shuffle is imported, or named' 'buffered tensorflow ", sa
 	buffered tensorflow ", sample_shuffle: seed, file_shuffle: seed" && grep -q "reader.shuffle_size: not imported" notes &&
 	buffered tensorflow "" && grep -q "reader.shuffle_size: not imported" notes &&
 	buffered pytorch ", sample_shuffle: seed" && grep -q "reader.shuffle_size: DLIO.s PyTorch loader does not" notes'
+cat >parquet.yaml <<'Y'
+dataset:
+  format: parquet
+  num_samples_per_file: 3000
+  parquet:
+    row_group_size: 512
+    columns:
+      - {name: label, dtype: int32}
+      - {name: dense}
+      - {name: embedding, dtype: float16, size: 64}
+      - {name: unused, dtype: binary, size: 600, read: false}
+Y
+check 'the columns of MLPerf Storage'"'"'s parquet' 'w import parquet.yaml -o p.json 2>notes && ! grep -q parquet\\. notes &&
+	[ "$(field p.json "[d[\"dataset\"][k] for k in (\"format\", \"row_group_rows\", \"sample_bytes\")]")" = "['"'parquet'"', 512, 736]" ] &&
+	[ "$(field p.json "[(c[\"bytes\"], c[\"count\"], c[\"read\"]) for c in d[\"dataset\"][\"columns\"]]")" = \
+		"[(4, 2, True), (128, 1, True), (600, 1, False)]" ]'
+check 'a row of one column, and groups of 1,024' 'printf "dataset: {format: parquet, record_length_bytes: 77}\n" >p.yaml && w import p.yaml -o p.json &&
+	[ "$(field p.json "[d[\"dataset\"][k] for k in (\"row_group_rows\", \"sample_bytes\", \"columns\")]")" = "[1024, 77, []]" ]'
+check 'a size that is no number is refused' 'sed "s/size: 64/size: many/" parquet.yaml >bad.yaml && ! w import bad.yaml -o p.json 2>err && grep -q "columns.2..size" err'
 check 'all that DLIO cannot hold is a comment' 'w set o.json pipeline.drop_last=false dataset.compressibility=0.5 cache=cold compute.on=cpu \
 		"dataset.sample_bytes={\"quantiles\":[10,20,90]}" >p.json && w export p.json --as dlio >p.yaml &&
 	for key in drop_last compressibility "cache:" compute.on sample_bytes; do sed -n "/^# - /p" p.yaml | grep -q "$key" || exit 1; done'
