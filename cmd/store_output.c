@@ -85,28 +85,58 @@ static int finish(struct reel_store *st, const struct store_producer *p,
 	return 0;
 }
 
-static void print_summary(const char *path, int64_t events, int64_t start_ns)
+/* The rows of @table; 0 as well where that is not known. */
+static int64_t rows_of(struct reel_store *st, const char *table)
+{
+	char sql[64];
+	struct reel_error err = {0};
+	int64_t n = 0;
+	bool has;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", table);
+	return reel_store_int(st, sql, &n, &has, &err) ? 0 : n;
+}
+
+/* The events that were written; of an import that has none its spans or counters. */
+static void print_amount(FILE *f, struct reel_store *st, int64_t events,
+			 double s)
+{
+	const char *unit = "event";
+	char n[REEL_NUM], t[REEL_NUM], rate[REEL_NUM];
+	int64_t amount = events;
+
+	if (!amount && (amount = rows_of(st, "span")))
+		unit = "span";
+	if (!amount && (amount = rows_of(st, "v_counter")))
+		unit = "counter";
+	fprintf(f, "%s %s%s in %s", reel_num_count(n, amount), unit,
+		amount == 1 ? "" : "s", reel_num_time(t, s * 1e9));
+	if (events && s > 0)
+		fprintf(f, " (%s events/s)",
+			reel_num_count(rate, (int64_t)((double)events / s)));
+}
+
+static void print_summary(struct reel_store *st, const char *path,
+			  int64_t events, int64_t start_ns)
 {
 	double s = (double)(reel_now_ns() - start_ns) / 1e9;
-	char n[REEL_NUM], t[REEL_NUM], rate[REEL_NUM], size[REEL_NUM];
-	struct stat st = {0};
+	char size[REEL_NUM];
+	struct stat file = {0};
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
 		return;
-	stat(path, &st);
-	fprintf(f, "ioreel: %s event%s in %s (%s events/s); store ",
-		reel_num_count(n, events), events == 1 ? "" : "s",
-		reel_num_time(t, s * 1e9),
-		reel_num_count(rate,
-			       (int64_t)(s > 0 ? (double)events / s : 0)));
+	stat(path, &file);
+	fputs("ioreel: ", f);
+	print_amount(f, st, events, s);
+	fputs("; store ", f);
 	reel_terminal_name(f, path);
-	fprintf(f, " (%s", reel_num_bytes(size, (double)st.st_size));
+	fprintf(f, " (%s", reel_num_bytes(size, (double)file.st_size));
 	if (events)
 		fprintf(f, ", %.1f B per event",
-			(double)st.st_size / (double)events);
+			(double)file.st_size / (double)events);
 	fputs(")\n", f);
 	if (!fclose(f))
 		reel_terminal_lines(stderr, text);
@@ -130,7 +160,7 @@ int store_output_write(const char *path, const struct store_producer *producer,
 	events = producer->fill(st, producer->arg, err);
 	if (events >= 0 && !finish(st, producer, err)) {
 		if (!quiet)
-			print_summary(path, events, start_ns);
+			print_summary(st, path, events, start_ns);
 		rc = 0;
 	}
 	reel_store_close(st);
