@@ -55,10 +55,10 @@ int tensorflow_fetches_add(struct tensorflow_fetches *f,
 			   const struct tensorflow_fetch *fetch,
 			   struct reel_error *err);
 /*
- * Spans of the fetches; one that finds the end of the data is none. @steps:
- * each also begins a step, numbered from 0, or those of several
- * threads at the same time begin one, which lasts to the next one of
- * either sort; the last is left out when none follows. 0, or -1 with @err.
+ * Spans of the fetches; one that finds the end of the data is none. @steps: each also
+ * begins a step, numbered from 0, which lasts to the next one; those of several threads
+ * at the same time begin one together. The last is left out when none follows. 0, or
+ * -1 with @err.
  */
 int tensorflow_fetches_put(struct tensorflow_fetches *f,
 			   struct import_gather *g, bool steps,

@@ -62,7 +62,7 @@ struct import {
 	int64_t base_ns; /* CLOCK_REALTIME of its time 0; 0: not known */
 	struct tensorflow_fetches fetches;
 	struct chrome_range *held; /* perhaps steps */
-	size_t held_n, held_room;
+	uint32_t held_n, held_room;
 	/* TensorFlow's Timeline: a run of a graph is a step. */
 	struct reel_span_event graph; /* thread 0: none */
 };
@@ -216,15 +216,11 @@ static int fill_range(struct import *im, struct chrome_range *r,
 static int hold_range(struct import *im, struct chrome_range *r,
 		      struct reel_error *err)
 {
-	if (im->held_n == im->held_room) {
-		size_t room = im->held_room ? 2 * im->held_room : 64;
-
-		if (reel_grow(&im->held, room, sizeof(*r), err)) {
-			free(r->name);
-			r->name = NULL;
-			return -1;
-		}
-		im->held_room = room;
+	if (reel_array_append(&im->held, &im->held_room, im->held_n, sizeof(*r),
+			      err)) {
+		free(r->name);
+		r->name = NULL;
+		return -1;
 	}
 	im->held[im->held_n++] = *r;
 	*r = (struct chrome_range){0};
@@ -254,7 +250,7 @@ static int put_held(struct import *im, struct reel_error *err)
 {
 	bool steps = !im->steps && !im->fetches.n;
 
-	for (size_t i = 0; i < im->held_n; i++) {
+	for (uint32_t i = 0; i < im->held_n; i++) {
 		struct chrome_range *r = &im->held[i];
 
 		r->maybe_step = false;
@@ -436,7 +432,7 @@ static void forget_file(struct import *im)
 	im->by_id = (struct reel_intmap){0};
 	event_names_fini(&im->names);
 	tensorflow_fetches_fini(&im->fetches);
-	for (size_t i = 0; i < im->held_n; i++)
+	for (uint32_t i = 0; i < im->held_n; i++)
 		free(im->held[i].name);
 	free(im->held);
 	im->held = NULL;
