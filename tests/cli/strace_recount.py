@@ -27,6 +27,7 @@ LINE = re.compile(r'^(\d+) +(\d+)\.(\d{6}) (.*)$')
 CALL = re.compile(r'^(\w+)\((.*)\) += (-?\d+|0x[0-9a-f]+|\?)(?:<(.*)>)?(?:\(deleted\))?(?: ([A-Z0-9]+)? ?(?:\(.*\))?)?'
                   r'(?: \(flags .*\))? <(\d+)\.(\d{6})>$')
 FD = re.compile(r'(?:^|, )(AT_FDCWD|-?\d+)(?:<((?:[^<>"]|<[^<>]*>)*)>)?')
+FORKS = 'fork', 'vfork', 'clone', 'clone3'
 UPPER = [100, 1 << 10, 10 << 10, 100 << 10, 1 << 20, 4 << 20, 10 << 20, 100 << 20, 1 << 30]
 
 
@@ -68,10 +69,13 @@ def lines(path):
 class Job:
     def __init__(self, path):
         self.io, self.tables, self.process = [], {}, {}
-        self.sizes, self.forking = {}, []
+        self.sizes, self.parent = {}, {}
         self.order = {op: collections.Counter() for op in 'rw'}
         self.darshan = {op: collections.Counter() for op in 'rw'}
         self.last = {}
+        for pid, _, name, args, result, *_ in lines(path):  # a child may run before its fork returns
+            if name in FORKS and result and result > 0:
+                self.parent[str(result)] = pid, 'CLONE_THREAD' in args
         for line in lines(path):
             self.add(*line)
         for e in sorted(self.io, key=lambda e: e.end):  # strace prints two threads as it sees them
@@ -85,19 +89,14 @@ class Job:
         self.process[child] = self.process.get(parent, parent) if shared else child
 
     def add(self, pid, ns, name, args, result, made, err, dur):
-        if pid not in self.tables:
-            if self.forking:
-                self.fork(self.forking[0][0], pid, self.forking.pop(0)[1])
-            else:
-                self.tables[pid] = {}
-                self.process[pid] = pid
-        if name in ('fork', 'vfork', 'clone', 'clone3'):
-            shared = 'CLONE_THREAD' in args
-            if result is None:
-                self.forking.append((pid, shared))
-            elif result > 0 and str(result) not in self.tables:
-                self.forking = [f for f in self.forking if f[0] != pid]
-                self.fork(pid, str(result), shared)
+        if pid not in self.tables and pid in self.parent:
+            self.fork(self.parent[pid][0], pid, self.parent[pid][1])
+        elif pid not in self.tables:
+            self.tables[pid] = {}
+            self.process[pid] = pid
+        if name in FORKS:
+            if result and result > 0 and str(result) not in self.tables:
+                self.fork(pid, str(result), 'CLONE_THREAD' in args)
             return
         if result is not None:
             self.call(pid, ns, name, args, result, made, err, dur)
