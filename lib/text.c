@@ -113,3 +113,10 @@ int reel_text_columns(const char *s)
 	}
 	return columns;
 }
+
+bool reel_text_ends(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Untrusted bytes made safe for a terminal or for JSON. */
+/* Texts: untrusted bytes made safe for a terminal or for JSON, and their ends. */
 #ifndef LIB_TEXT_H
 #define LIB_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -23,5 +24,8 @@ size_t reel_text_escape(char *out, size_t room, const char *s, size_t len);
 
 /* Columns of the printable text @s on a terminal of the program's locale. */
 int reel_text_columns(const char *s);
+
+/* Does @s end in @end? */
+bool reel_text_ends(const char *s, const char *end);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/error.h"
 #include "lib/pool.h"
 #include "lib/source.h"
+#include "lib/text.h"
 
 #include "analyzer/import/common/table.h"
 #include "analyzer/write/writer.h"
@@ -86,13 +87,6 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool ends_in(const char *path, const char *end)
-{
-	size_t n = strlen(path), m = strlen(end);
-
-	return n >= m && !strcmp(path + n - m, end);
-}
-
 /* TensorFlow and JAX write a profile as xplane.pb, and perhaps as JSON beside it,
  * which would count as a run more: drop it from the paths from @first on. */
 static void prefer_xplane(struct import_input *in, int first)
@@ -101,9 +95,9 @@ static void prefer_xplane(struct import_input *in, int first)
 	int n = first;
 
 	for (int i = first; i < in->paths; i++)
-		has |= ends_in(in->path[i], ".xplane.pb");
+		has |= reel_text_ends(in->path[i], ".xplane.pb");
 	for (int i = first; i < in->paths; i++)
-		if (has && ends_in(in->path[i], "trace.json.gz"))
+		if (has && reel_text_ends(in->path[i], "trace.json.gz"))
 			free(in->path[i]);
 		else
 			in->path[n++] = in->path[i];
@@ -200,7 +194,7 @@ static int add_profile(struct import_input *in, const char *dir,
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !rc; i++) {
-		if (!ends_in(full ? full : dir, known[i].in))
+		if (!reel_text_ends(full ? full : dir, known[i].in))
 			continue;
 		reel_buf_reset(&path);
 		if (reel_buf_printf(&path, err, "%s/%s", dir, known[i].place))

@@ -8,20 +8,14 @@
 
 #include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include "replay/sweep/sweep.h"
 
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && !strcmp(s + n - m, end);
-}
-
 bool sweep_metric_is_low(const char *metric)
 {
-	return !ends_in(metric, "_per_s") &&
-	       (ends_in(metric, "_s") || ends_in(metric, "_us"));
+	return !reel_text_ends(metric, "_per_s") &&
+	       (reel_text_ends(metric, "_s") || reel_text_ends(metric, "_us"));
 }
 
 int sweep_metric_title(const char *metric, struct reel_buf *out,
@@ -38,7 +32,7 @@ int sweep_metric_title(const char *metric, struct reel_buf *out,
 	size_t n = strlen(metric);
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (ends_in(metric, units[i].end)) {
+		if (reel_text_ends(metric, units[i].end)) {
 			n -= strlen(units[i].end);
 			unit = units[i].unit;
 			break;

@@ -21,6 +21,7 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
+#include "lib/text.h"
 
 #include "analyzer/import/common/lines.h"
 #include "analyzer/import/darshan/darshan_rows.h"
@@ -214,13 +215,6 @@ static bool parse_integer(const char *text, int64_t *out)
 	return *out != INT64_MAX && *out != INT64_MIN;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && !strcmp(s + n - m, end);
-}
-
 /* The type of a value is that of the log: the name says it. */
 static struct reel_writer_number value_of(const char *name, const char *text)
 {
@@ -228,8 +222,9 @@ static struct reel_writer_number value_of(const char *name, const char *text)
 	char *end;
 
 	/* Words of LUSTRE, which may have digits alone. */
-	if (ends_with(name, "_POOL_NAME") || ends_with(name, "_FLAGS") ||
-	    ends_with(name, "_STRIPE_PATTERN"))
+	if (reel_text_ends(name, "_POOL_NAME") ||
+	    reel_text_ends(name, "_FLAGS") ||
+	    reel_text_ends(name, "_STRIPE_PATTERN"))
 		return v;
 	if (parse_integer(text, &v.integer)) {
 		v.text = NULL;
