@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/error.h"
@@ -87,6 +88,24 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Is @path the JSON of a profile that lies beside it as xplane.pb? @has: one does. */
+static bool is_of_xplane(const char *path, bool has)
+{
+	static const char json[] = ".trace.json.gz";
+	struct reel_buf twin = REEL_BUF_INIT;
+	bool found;
+
+	if (reel_text_ends(path, "/perfetto_trace.json.gz"))
+		return has;
+	if (!reel_text_ends(path, json))
+		return false;
+	found = !reel_buf_printf(&twin, NULL, "%.*s.xplane.pb",
+				 (int)(strlen(path) - strlen(json)), path) &&
+		!access(reel_buf_text(&twin), F_OK);
+	reel_buf_fini(&twin);
+	return found;
+}
+
 /* TensorFlow and JAX write a profile as xplane.pb, and perhaps as JSON beside it,
  * which would count as a run more: drop it from the paths from @first on. */
 static void prefer_xplane(struct import_input *in, int first)
@@ -97,7 +116,7 @@ static void prefer_xplane(struct import_input *in, int first)
 	for (int i = first; i < in->paths; i++)
 		has |= reel_text_ends(in->path[i], ".xplane.pb");
 	for (int i = first; i < in->paths; i++)
-		if (has && reel_text_ends(in->path[i], "trace.json.gz"))
+		if (is_of_xplane(in->path[i], has))
 			free(in->path[i]);
 		else
 			in->path[n++] = in->path[i];

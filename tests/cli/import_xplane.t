@@ -41,6 +41,10 @@ for name in node7.trace perfetto_trace; do
 done
 check 'the JSON beside xplane.pb is no run more' 'import logs && [ "$(rows "SELECT number FROM v_step")" = "7;8;" ] &&
 	[ "$(rows "SELECT count(*), (SELECT count(*) FROM loss) FROM source")" = "1 0;" ]'
+check 'the JSON of another host stays, and is counted' '(
+	cd logs/train/plugins/profile/2026_01_02_03_04_05 && cp node7.trace.json.gz node8.trace.json.gz) &&
+	import logs && [ "$(rows "SELECT reason, count FROM loss")" = "other_format 1;" ] &&
+	rm logs/train/plugins/profile/*/node8.trace.json.gz'
 check 'the JSON alone is' 'rm logs/train/plugins/profile/*/node7.xplane.pb && import logs &&
 	[ "$(rows "SELECT count(*) FROM source")" = "2;" ]'
 
