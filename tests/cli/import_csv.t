@@ -111,6 +111,7 @@ check 'a date needs its unit' 'refused --map start=t,call=c iso.csv && grep -q "
 printf 't,c\nsoon,read\n' >soon.csv
 check 'a time that is none' 'refused --map start=t,call=c soon.csv && grep -q "line 2: .*.soon. is no time" err'
 check 'a date that is none' 'sed s/11-14/13-14/ iso.csv >13.csv && refused --map start:iso=t,call=c 13.csv && grep -q "2023-13-14T22:13:20Z" err'
+check 'a day that no month has' 'sed s/11-14/02-30/ iso.csv >30.csv && refused --map start:iso=t,call=c 30.csv && grep -q "2023-02-30T22:13:20Z" err'
 printf 't,e,c\n2023-11-14 22:13:20.25,2023-11-14T23:13:21.5+01:00,read\n2023-11-14T20:13:22.000000001-0200,2023-11-14T22:13:23Z,write\n' >dates.csv
 import --map 'start:iso=t,end:iso=e,call=c' dates.csv
 is 'dates: fractions, zones' "$(sql s.db 'SELECT start_real_ns, start_ns, dur_ns FROM run, v_event' | tr "$tab\n" ' ;')" \

@@ -256,6 +256,7 @@ static bool date_ns(const char *p, int64_t *ns)
 {
 	struct tm t = {0};
 	int64_t zone_ns, part_ns = 0;
+	int day;
 
 	if (!take_digits(&p, 4, "-", &t.tm_year) || t.tm_year < 1970 ||
 	    !take_digits(&p, 2, "-", &t.tm_mon) ||
@@ -274,12 +275,13 @@ static bool date_ns(const char *p, int64_t *ns)
 	}
 	if (!take_zone(&p, &zone_ns) || *p || t.tm_mon < 1 || t.tm_mon > 12 ||
 	    t.tm_mday < 1 || t.tm_mday > 31 || t.tm_hour > 23 ||
-	    t.tm_min > 59 || t.tm_sec > 60)
+	    t.tm_min > 59 || t.tm_sec > 59)
 		return false;
 	t.tm_year -= 1900;
 	t.tm_mon--;
-	*ns = timegm(&t);
-	if (*ns > INT64_MAX / 4 / NS_PER_S)
+	day = t.tm_mday;
+	*ns = timegm(&t); /* of February 30 it makes a day of March */
+	if (*ns > INT64_MAX / 4 / NS_PER_S || t.tm_mday != day)
 		return false;
 	*ns = *ns * NS_PER_S + part_ns + zone_ns;
 	return true;
