@@ -13,12 +13,12 @@
 
 #include "lib/array.h"
 #include "lib/error.h"
+#include "lib/prefetch.h"
 
 #include "analyzer/resolve/internal.h"
 
 #define FIRST_SLOTS 16
 #define FDS_MAX (1 << 20)
-#define CACHE_LINE 64
 
 /* Copied: gcc would clear a struct of this size with "rep stos", slowly. */
 static const struct ofd empty = {.pos = POS_UNKNOWN, .answer = {.before = -1}};
@@ -177,8 +177,8 @@ static void prefetch_slot(const struct descs *d, uint32_t id)
 {
 	const struct desc *slot = &d->slot[home_slot(d, id)];
 
-	__builtin_prefetch(slot, 1);
-	__builtin_prefetch((const char *)slot + CACHE_LINE, 1);
+	reel_prefetch(slot);
+	reel_prefetch((const char *)slot + REEL_CACHE_LINE);
 }
 
 static uint32_t ring_next(const struct descs *d, uint32_t at)
@@ -212,8 +212,7 @@ static int retire(struct reel_resolver *r, struct descs *d,
 	/* The oldest one has left the CPU caches: prefetch the next but one. */
 	soon = &d->recent[ring_next(d, d->recent_at)];
 	prefetch_slot(d, soon->id);
-	for (size_t at = 0; at < sizeof(struct ofd); at += CACHE_LINE)
-		__builtin_prefetch((char *)&r->ofds.ofd[soon->open] + at, 1);
+	reel_prefetch_range(&r->ofds.ofd[soon->open], sizeof(struct ofd));
 	return free_closed(r, d, oldest, err);
 }
 

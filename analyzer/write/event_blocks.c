@@ -10,6 +10,7 @@
 #include "lib/array.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
+#include "lib/prefetch.h"
 
 #include "analyzer/write/internal.h"
 
@@ -114,7 +115,7 @@ static void prefetch_columns(const struct reel_event_columns *c, uint32_t n)
 		if (c->same >> col & 1)
 			continue;
 		for (uint32_t i = c->n; i < ahead; i += CACHE_ROWS)
-			__builtin_prefetch(&c->v[col][i], 1);
+			reel_prefetch(&c->v[col][i]);
 	}
 }
 
