@@ -247,6 +247,8 @@ static int drain_stream(struct merge *m, struct reel_error *err)
 		rc = fetch_record(s, err);
 		if (rc < 0)
 			return -1;
+		if (rc && s->rec.path)
+			reel_resolve_soon(m->l->resolver, &s->rec);
 	} while (rc && s->end_ns < limit);
 	if (rc) {
 		reel_merge_heap_next(&m->heap, s->end_ns);

@@ -9,6 +9,7 @@
 #include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/prefetch.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 #include "lib/store/row_block.h"
@@ -78,7 +79,25 @@ static int add_event(void *state, const struct metric_event *ev,
 	return 0;
 }
 
-METRIC_FEED(file_feed)
+#define AHEAD 16 /* events after which a prefetch is there */
+
+static int file_feed(void *state, const struct metric_event *ev, uint32_t n,
+		     struct reel_error *err)
+{
+	const struct files *s = state;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct reel_event *soon = &ev[i + AHEAD].raw;
+
+		if (i + AHEAD < n && soon->group == REEL_GROUP_OPEN &&
+		    soon->file < s->room)
+			reel_prefetch_range(&s->file[soon->file],
+					    sizeof(struct file));
+		if (add_event(state, &ev[i], err))
+			return -1;
+	}
+	return 0;
+}
 
 static void add_row(struct reel_rows *r, uint32_t id, const struct file *f)
 {

@@ -15,6 +15,7 @@
 #include "lib/array.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
+#include "lib/prefetch.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 
@@ -180,11 +181,16 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 	return &now->pair[i];
 }
 
+static inline uint64_t pair_key(const struct reel_event *ev)
+{
+	return (uint64_t)ev->process << 32 | ev->file;
+}
+
 static struct pair *current_pair(struct sequence *s,
 				 const struct metric_event *ev,
 				 struct reel_error *err)
 {
-	uint64_t key = (uint64_t)ev->raw.process << 32 | ev->raw.file;
+	uint64_t key = pair_key(&ev->raw);
 	struct counts *c = &s->process[ev->raw.process];
 	struct pair *pair = c->pair;
 
@@ -325,7 +331,48 @@ static int add_event(void *state, const struct metric_event *ev,
 	return add_access(s, op, ev, err);
 }
 
-METRIC_FEED(sequence_feed)
+/*
+ * The first event of a file in a process is mostly an open, and its pair is in no
+ * cache: prefetch its slot in the map, and some events later the pair.
+ */
+#define SLOT_AHEAD 32
+#define PAIR_AHEAD 16
+
+static inline void prefetch_slot(const struct sequence *s,
+				 const struct reel_event *ev)
+{
+	const struct reel_intmap *map = &s->now.map;
+
+	if (ev->group == REEL_GROUP_OPEN && map->mask)
+		reel_prefetch(&map->slot[reel_intmap_slot_of(pair_key(ev),
+							     map->mask)]);
+}
+
+static inline void prefetch_pair(const struct sequence *s,
+				 const struct reel_event *ev)
+{
+	uint32_t i;
+
+	if (ev->group != REEL_GROUP_OPEN)
+		return;
+	i = reel_intmap_find(&s->now.map, pair_key(ev));
+	if (i < s->now.room)
+		reel_prefetch_range(&s->now.pair[i], sizeof(struct pair));
+}
+
+static int sequence_feed(void *state, const struct metric_event *ev, uint32_t n,
+			 struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (i + SLOT_AHEAD < n)
+			prefetch_slot(state, &ev[i + SLOT_AHEAD].raw);
+		if (i + PAIR_AHEAD < n)
+			prefetch_pair(state, &ev[i + PAIR_AHEAD].raw);
+		if (add_event(state, &ev[i], err))
+			return -1;
+	}
+	return 0;
+}
 
 static const char *const op_name[] = {"read", "write"};
 

@@ -415,6 +415,13 @@ static bool is_unseen_rename(struct resolve_step *s, const struct desc *d)
 	       file_of(s, ev->file2)->inode != ofd_of(s, d)->inode;
 }
 
+void reel_resolve_soon(const struct reel_resolver *r,
+		       const struct reel_record *rec)
+{
+	if (rec->path && rec->path[0] == '/')
+		files_soon(&r->files, rec->path, rec->path_len);
+}
+
 int reel_resolve(struct reel_resolver *r, int thread,
 		 const struct reel_record *rec, int64_t start_ns,
 		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)

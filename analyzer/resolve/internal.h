@@ -87,6 +87,8 @@ uint32_t files_intern(struct files *f, const char *path, size_t len,
 		      struct reel_error *err);
 /* The same, or 0 for a path that was never interned. */
 uint32_t files_find(const struct files *f, const char *path, size_t len);
+/* Prefetch what files_intern() of @path reads where the path is known. */
+void files_soon(const struct files *f, const char *path, size_t len);
 static inline const char *files_path(const struct files *f, uint32_t id)
 {
 	return f->arena + f->file[id].path_at;

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 
 #include "lib/error.h"
+#include "lib/prefetch.h"
 #include "lib/store/file_class.h"
 
 #include "analyzer/resolve/internal.h"
@@ -310,6 +311,18 @@ int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
 	    rename_below(f, from, to, exchange, err))
 		return -1;
 	return rename_one(f, from, to, exchange, err);
+}
+
+void files_soon(const struct files *f, const char *path, size_t len)
+{
+	uint32_t id = f->slot[hash_of(f->seed, path, len) & (f->slots - 1)];
+	const struct file *first = &f->file[id]; /* mostly that of @path */
+
+	if (!id)
+		return;
+	reel_prefetch_range(first, sizeof(*first));
+	reel_prefetch_range(files_path(f, id), len);
+	reel_prefetch(&f->size[first->inode]);
 }
 
 /* The id of @path, or 0. */

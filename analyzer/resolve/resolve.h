@@ -79,6 +79,11 @@ int reel_resolver_add_thread(struct reel_resolver *r,
 int reel_resolve_start(struct reel_resolver *r, int process,
 		       struct reel_error *err);
 
+/* Prefetch the file that @rec names: the record is resolved soon, after others. It
+ * changes no state. */
+void reel_resolve_soon(const struct reel_resolver *r,
+		       const struct reel_record *rec);
+
 /*
  * One record of thread @thread. 1 and @ev; 0: it was a mark; -1 with @err.
  */
