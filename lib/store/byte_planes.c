@@ -6,6 +6,9 @@
  * and a reader that needs two columns decodes two. The directory is built after
  * the planes and copied in front of them, because its length is not known
  * before.
+ *
+ * A column that is mostly 0 has planes of its other numbers alone, after bits that
+ * tell where they stand.
  */
 #include "lib/store/byte_planes.h"
 
@@ -20,16 +23,19 @@
 /* Level 1 takes matches of 5 or 6 bytes too. In planes most of them are by chance, and
  * cost more than their bytes, in space and in time to expand. */
 #define MIN_MATCH 7
-/* Each column: the lengths of its planes, or a constant. */
-#define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 8 * 5 + 10))
+#define SPARSE 16 /* added to the number of planes of a column: it has bits */
+#define SPARSE_FROM 256 /* rows */
+/* Each column: the lengths of its planes and bits, or a constant. */
+#define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 9 * 5 + 10))
 #define FRONT (REEL_PLANES_HEAD + DIRECTORY_MAX)
 
-#define PLANES (REEL_PLANES_COLUMNS * 8)
+#define COLUMN_PLANES 9 /* the most of a column, with its bits */
+#define PLANES (REEL_PLANES_COLUMNS * COLUMN_PLANES)
 
 /* Expanded planes that a reader keeps: those of a column and, before them, as many
  * to look for an equal one. */
 #define KEPT 16
-#define LOOK_BACK (KEPT - 8)
+#define LOOK_BACK (KEPT - COLUMN_PLANES)
 #define JOIN_ROWS 256 /* at once, in the nearest cache */
 
 /* A plane of the block that is being written, and its place in the output. */
@@ -51,9 +57,11 @@ struct reel_codec {
 	uint64_t value[REEL_PLANES_PART]; /* of a column that is written */
 	struct {
 		uint32_t rows;
+		uint32_t held;	/* numbers in its planes */
 		int planes;	/* that hold them */
 		uint64_t first; /* number */
 		bool varies;
+		bool sparse;
 	} column;	/* that is written */
 	uint8_t *plane; /* all of a block for writing, KEPT for reading */
 	uint32_t room;	/* bytes of each plane */
@@ -156,8 +164,7 @@ uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level)
 	    (!k->cctx && !(k->cctx = ZSTD_createCCtx())) ||
 	    grow_buffer(&k->frame, &k->frame_room, ZSTD_compressBound(n)) ||
 	    grow_buffer(&k->out, &k->out_room,
-			FRONT + (size_t)REEL_PLANES_COLUMNS * 8 *
-					ZSTD_compressBound(n)))
+			FRONT + (size_t)PLANES * ZSTD_compressBound(n)))
 		return NULL;
 	k->used = k->dir_len = 0;
 	k->planes = 0;
@@ -242,9 +249,10 @@ static uint64_t put_plane(struct reel_codec *k, uint32_t n)
 	return new->word = pack_bytes(k, plane, n);
 }
 
+/* Plane @p of the column; -1 with sparse ones: its bits. */
 static uint8_t *column_plane(const struct reel_codec *k, int p)
 {
-	return k->plane + (size_t)(k->planes + p) * k->room;
+	return k->plane + (size_t)(k->planes + k->column.sparse + p) * k->room;
 }
 
 /* Planes for numbers up to @all; the rows so far have 0 in new ones. */
@@ -257,40 +265,94 @@ static void widen_column(struct reel_codec *k, uint64_t all)
 	if (!k->column.rows)
 		k->column.planes = 0;
 	for (; k->column.planes < planes; k->column.planes++)
-		memset(column_plane(k, k->column.planes), 0, k->column.rows);
+		memset(column_plane(k, k->column.planes), 0, k->column.held);
+}
+
+/* Are most of the @n numbers 0? The first ones of a column stand for it. */
+static bool is_sparse(const uint64_t *v, uint32_t n)
+{
+	uint32_t zeros = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		zeros += !v[i];
+	return n >= SPARSE_FROM && zeros > n / 2;
+}
+
+/*
+ * Write bits of the @n numbers that are not 0 to @bits, and move these to the front.
+ * Returns how many. @v has room for the next multiple of 8 numbers.
+ */
+static uint32_t take_bits(uint8_t *restrict bits, uint64_t *restrict v,
+			  uint32_t n)
+{
+	uint32_t held = 0;
+
+	for (uint32_t i = n; i % 8; i++)
+		v[i] = 0;
+	for (uint32_t at = 0; at < n; at += 8) {
+		uint32_t byte = 0;
+
+		for (uint32_t i = 0; i < 8; i++) {
+			uint64_t number = v[at + i];
+			uint32_t has = number != 0;
+
+			byte |= has << i;
+			v[held] = number;
+			held += has;
+		}
+		bits[at / 8] = (uint8_t)byte;
+	}
+	return held;
 }
 
 void reel_byte_planes_add(struct reel_codec *k, uint32_t n)
 {
-	const uint64_t *v = k->value;
+	uint64_t *v = k->value;
 	uint64_t all = 0, other = 0;
+	uint32_t held = n;
 
 	if (!k->column.rows) {
 		k->column.first = v[0];
 		k->column.varies = false;
+		k->column.sparse = is_sparse(v, n);
+		k->column.held = 0;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		all |= v[i];
 		other |= v[i] ^ k->column.first;
 	}
 	k->column.varies |= other != 0;
+	if (k->column.sparse)
+		held = take_bits(column_plane(k, -1) + k->column.rows / 8, v,
+				 n);
 	widen_column(k, all);
 	for (int p = 0; p < k->column.planes; p++)
-		take_plane(column_plane(k, p) + k->column.rows, v, n, p);
+		take_plane(column_plane(k, p) + k->column.held, v, held, p);
 	k->column.rows += n;
+	k->column.held += held;
+}
+
+static uint32_t bits_bytes(uint32_t rows)
+{
+	return (rows + 7) / 8;
 }
 
 void reel_byte_planes_put(struct reel_codec *k)
 {
 	int planes = k->column.varies ? k->column.planes : 0;
+	bool sparse = planes && k->column.sparse;
 
-	k->dir[k->dir_len++] = (uint8_t)planes;
+	k->dir[k->dir_len++] = (uint8_t)(planes + (sparse ? SPARSE : 0));
 	if (!planes)
 		k->dir_len +=
 			reel_varint_put(k->dir + k->dir_len, k->column.first);
+	if (sparse)
+		k->dir_len += reel_varint_put(
+			k->dir + k->dir_len,
+			put_plane(k, bits_bytes(k->column.rows)));
 	for (int p = 0; p < planes; p++)
 		k->dir_len += reel_varint_put(k->dir + k->dir_len,
-					      put_plane(k, k->column.rows));
+					      put_plane(k, k->column.held));
 	k->column.rows = 0;
 }
 
@@ -326,10 +388,21 @@ void reel_byte_planes_end(struct reel_codec *k, const uint8_t *head, size_t len,
 
 /* --- reading -------------------------------------------------------------- */
 
+/* Read the word of a plane, whose end *@at moves to. 0, or -1: damaged. */
+static int get_word(const uint8_t **p, const uint8_t *end, uint64_t *word,
+		    size_t *at)
+{
+	if (reel_varint_get(p, end, word) || *word >> 1 > UINT32_MAX)
+		return -1;
+	*at += *word >> 1;
+	return 0;
+}
+
 int reel_byte_planes_open(struct reel_byte_planes *d, uint32_t n, int columns,
 			  const uint8_t *p, const uint8_t *end)
 {
 	size_t at = 0;
+	bool sparse;
 
 	if (!n || n > REEL_PLANES_ROWS_MAX)
 		return -1;
@@ -337,21 +410,20 @@ int reel_byte_planes_open(struct reel_byte_planes *d, uint32_t n, int columns,
 	for (int i = 0; i < columns; i++) {
 		if (p >= end)
 			return -1;
-		d->column[i].planes = *p++;
+		sparse = *p & SPARSE;
+		d->column[i].planes = *p++ & ~SPARSE;
 		d->column[i].at = at;
-		if (d->column[i].planes > 8)
+		d->column[i].bits = 0;
+		if (d->column[i].planes > 8 ||
+		    (sparse && (!d->column[i].planes ||
+				get_word(&p, end, &d->column[i].bits, &at))))
 			return -1;
 		if (!d->column[i].planes &&
 		    reel_varint_get(&p, end, &d->column[i].constant))
 			return -1;
-		for (int k = 0; k < d->column[i].planes; k++) {
-			uint64_t *word = &d->column[i].plane[k];
-
-			if (reel_varint_get(&p, end, word) ||
-			    *word >> 1 > UINT32_MAX)
+		for (int k = 0; k < d->column[i].planes; k++)
+			if (get_word(&p, end, &d->column[i].plane[k], &at))
 				return -1;
-			at += *word >> 1;
-		}
 	}
 	if (at > (size_t)(end - p))
 		return -1;
@@ -403,8 +475,8 @@ static const uint8_t *find_expanded(const struct reel_codec *k,
 }
 
 /*
- * The @n bytes of a plane, in @k or at @src; NULL: damaged. They stay until 8 more
- * planes are expanded.
+ * The @n bytes of a plane, in @k or at @src; NULL: damaged. They stay until
+ * COLUMN_PLANES - 1 more planes are expanded.
  */
 static const uint8_t *unpack_plane(struct reel_codec *k, const uint8_t *src,
 				   uint64_t word, uint32_t n)
@@ -474,26 +546,62 @@ static void join_planes(uint64_t *restrict out, const uint8_t *const *plane,
 	}
 }
 
+/* The numbers that @bits of @n rows tell of; UINT32_MAX: bits behind the rows. */
+static uint32_t count_bits(const uint8_t *bits, uint32_t n)
+{
+	uint32_t count = 0;
+
+	if (n % 8 && bits[n / 8] >> (n % 8))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < bits_bytes(n); i++)
+		count += (uint32_t)__builtin_popcount(bits[i]);
+	return count;
+}
+
+/* Move the @held numbers at the front of @out to where @bits tells, backwards: each
+ * to its place or behind it. */
+static void spread_numbers(uint64_t *out, uint32_t n, const uint8_t *bits,
+			   uint32_t held)
+{
+	for (uint32_t i = n; i--;) {
+		uint32_t bit = bits[i / 8] >> (i % 8) & 1;
+
+		held -= bit;
+		out[i] = out[held] & -(uint64_t)bit;
+	}
+}
+
 int reel_byte_planes_get(struct reel_codec *k, const struct reel_byte_planes *d,
 			 int column, uint64_t *out)
 {
 	const uint8_t *data = d->data + d->column[column].at, *plane[8];
+	const uint8_t *bits = NULL;
+	uint64_t word = d->column[column].bits;
 	int planes = d->column[column].planes;
+	uint32_t n = d->n;
 
 	if (planes < 1) {
 		for (uint32_t i = 0; i < d->n; i++)
 			out[i] = d->column[column].constant;
 		return 0;
 	}
+	if (word) {
+		bits = unpack_plane(k, data, word, bits_bytes(n));
+		n = bits ? count_bits(bits, n) : UINT32_MAX;
+		if (n > d->n)
+			return -1;
+		data += word >> 1;
+	}
 	for (int p = 0; p < planes; p++) {
-		uint64_t word = d->column[column].plane[p];
-
-		plane[p] = unpack_plane(k, data, word, d->n);
+		word = d->column[column].plane[p];
+		plane[p] = unpack_plane(k, data, word, n);
 		if (!plane[p])
 			return -1;
 		data += word >> 1;
 	}
-	join_planes(out, plane, planes, d->n);
+	join_planes(out, plane, planes, n);
+	if (bits)
+		spread_numbers(out, d->n, bits, n);
 	return 0;
 }
 

@@ -53,6 +53,7 @@ struct reel_byte_planes {
 	struct {
 		int planes;
 		uint64_t constant; /* its value, if it has no planes */
+		uint64_t bits;	   /* of a sparse column, else 0; as a plane */
 		uint64_t plane[8]; /* length << 1 | compressed */
 		size_t at;	   /* of its first plane, in data */
 	} column[REEL_PLANES_COLUMNS];

@@ -124,11 +124,11 @@ static int create_in(struct reel_store *st, const char *file,
 	/* application_id and user_version are REEL_STORE_* */
 	return run_sql(st,
 		       "PRAGMA application_id = 1768911409;"
-		       "PRAGMA user_version = 6;",
+		       "PRAGMA user_version = 7;",
 		       "create", err);
 }
 _Static_assert(REEL_STORE_APPLICATION_ID == 1768911409, "as in the pragma");
-_Static_assert(REEL_STORE_VERSION == 6, "as in the pragma");
+_Static_assert(REEL_STORE_VERSION == 7, "as in the pragma");
 
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err)

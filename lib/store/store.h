@@ -18,7 +18,7 @@
 struct reel_error;
 
 #define REEL_STORE_APPLICATION_ID 0x696f7231 /* "ior1" */
-#define REEL_STORE_VERSION 6
+#define REEL_STORE_VERSION 7
 
 struct reel_store {
 	sqlite3 *db;

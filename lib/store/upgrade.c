@@ -35,6 +35,7 @@ static const struct {
 	[3] = {sql_3, NULL},
 	[4] = {sql_4, NULL},
 	[5] = {NULL, NULL}, /* its first programs wrote no evaluation_worker */
+	[6] = {NULL, NULL}, /* its blocks have no sparse columns */
 };
 
 bool reel_upgrade_known(int64_t version, const char **why)

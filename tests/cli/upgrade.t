@@ -43,7 +43,7 @@ totals = [k for k in old if k.startswith(".totals") and k in new]
 assert n > 400 and len(totals) > 8, (n, totals)
 END
 
-for name in 2-early-c 2-early-py 2-c 2-py 3-c 3-py 4-c 4-py 5-early-c 5-early-py 5-c 5-py; do
+for name in 2-early-c 2-early-py 2-c 2-py 3-c 3-py 4-c 4-py 5-early-c 5-early-py 5-c 5-py 6-c 6-py; do
 	gzip -dc "$DATA/store-$name.db.gz" >"$name.db"
 	cp "$name.db" before
 	check "version $name: the report has the numbers of its own version" '

@@ -142,6 +142,56 @@ static void fill_alike(struct reel_event_columns *c, uint64_t patterns)
 	}
 }
 
+/* Columns with a value in one of @every rows on average, from row @from on, so that
+ * the first rows may say something else than the others. */
+static void fill_few(struct reel_event_columns *c, uint32_t every,
+		     uint32_t from)
+{
+	fill_job(c);
+	for (uint32_t i = 0; i < c->n; i++) {
+		bool some = i >= from && !chance_below(every);
+
+		c->v[REEL_COL_ARG][i] = some ? random_value() : 0;
+		c->v[REEL_COL_ARG2][i] = some ? (int64_t)chance_below(300) : 0;
+		c->v[REEL_COL_POS][i] =
+			some ? (int64_t)chance_below(1 << 20) : REEL_NO_OFFSET;
+		c->v[REEL_COL_RESULT][i] -= some;
+		c->v[REEL_COL_ERR][i] = i + 1 == c->n;
+	}
+}
+
+/* A column that is mostly 0 has its other numbers alone. */
+static void test_sparse(struct reel_codec *k)
+{
+	static const uint32_t sizes[] = {255,  256,  257,   1023,  1024,
+					 1025, 4099, 32767, 32768, 65536};
+	struct reel_event_columns c = {0};
+	const void *blob;
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		room(&c, sizes[i]);
+		for (uint32_t every = 1; every <= 1000; every *= 10) {
+			fill_few(&c, every, 0);
+			round_trip(k, &c, REEL_COL_ALL, "few values");
+			fill_few(&c, every, sizes[i] / 2);
+			round_trip(k, &c, REEL_COL_ALL, "few values, late");
+		}
+	}
+	room(&c, REEL_BLOCK_EVENTS);
+	for (uint32_t i = 0; i < c.n; i++) {
+		for (int col = 0; col < REEL_COLUMNS; col++)
+			c.v[col][i] = 0;
+		c.v[REEL_COL_ARG][i] =
+			chance_below(8) ? 0 : (int64_t)(chance() >> 40);
+	}
+	reel_event_block_encode(k, &c, &blob, &len);
+	ok(8 * len < 4.2 * c.n,
+	   "one number of 24 bits in 8 rows takes %.2f bits a row",
+	   8.0 * (double)len / c.n);
+	reel_event_columns_fini(&c);
+}
+
 static void test_round_trips(struct reel_codec *k)
 {
 	static const uint32_t sizes[] = {1, 2, 47, 48, 1000, 32768, 65536};
@@ -200,7 +250,7 @@ static void test_hostile(struct reel_codec *k)
 	int refused = 0, cut = 0;
 
 	room(&c, 3000);
-	fill_job(&c);
+	fill_few(&c, 10, 0);
 	reel_event_block_encode(k, &c, &blob, &len);
 	copy = malloc(len);
 	memcpy(copy, blob, len);
@@ -336,6 +386,7 @@ int main(void)
 
 	test_round_trips(k);
 	test_chance(k);
+	test_sparse(k);
 	test_hostile(k);
 	test_walk(k);
 	reel_codec_free(k);

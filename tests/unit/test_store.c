@@ -109,12 +109,12 @@ static void test_refusals(void)
 	sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL);
 	sqlite3_close(db);
 	expect_error(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
-		     "it has version 9, this program reads 6");
+		     "it has version 9, this program reads 7");
 	sqlite3_open("a.db", &db);
 	sqlite3_exec(db, "PRAGMA user_version = 1", NULL, NULL, NULL);
 	sqlite3_close(db);
 	expect_error(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
-		     "it has version 1, this program reads 6: its events are "
+		     "it has version 1, this program reads 7: its events are "
 		     "in blocks of a format that was replaced; load its trace "
 		     "again");
 	write_file("empty", "");
