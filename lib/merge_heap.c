@@ -7,28 +7,39 @@
 
 #include <stdbool.h>
 
-static bool item_before(const struct reel_merge_item *a,
-			const struct reel_merge_item *b)
+/* Time and id as one number: its comparison has no branch, because which stream is
+ * next cannot be predicted. */
+static inline __int128 key_of(int64_t time_ns, uint64_t id)
 {
-	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns
-					: a->id < b->id;
+	return (__int128)time_ns * ((__int128)1 << 64) + id;
 }
 
-/* Replace the top by @e and sift it down. */
-static void sift_down(struct reel_merge_heap *h, struct reel_merge_item e)
+static inline bool item_before(const struct reel_merge_item *a,
+			       const struct reel_merge_item *b)
 {
+	return key_of(a->time_ns, a->id) < key_of(b->time_ns, b->id);
+}
+
+/* Replace the top by the stream @id and sift it down. The members pass one by one:
+ * a copy of a struct that was just changed waits for the change. */
+static void sift_down(struct reel_merge_heap *h, int64_t time_ns, uint64_t id,
+		      void *stream)
+{
+	struct reel_merge_item *item = h->item;
+	__int128 key = key_of(time_ns, id);
 	uint32_t i = 0, child;
 
 	while ((child = 2 * i + 1) < h->n) {
-		if (child + 1 < h->n &&
-		    item_before(&h->item[child + 1], &h->item[child]))
-			child++;
-		if (!item_before(&h->item[child], &e))
+		if (child + 1 < h->n)
+			child += item_before(&item[child + 1], &item[child]);
+		if (key_of(item[child].time_ns, item[child].id) > key)
 			break;
-		h->item[i] = h->item[child];
+		item[i] = item[child];
 		i = child;
 	}
-	h->item[i] = e;
+	item[i].time_ns = time_ns;
+	item[i].id = id;
+	item[i].stream = stream;
 }
 
 void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_merge_item e)
@@ -44,14 +55,13 @@ void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_merge_item e)
 
 void reel_merge_heap_next(struct reel_merge_heap *h, int64_t time_ns)
 {
-	struct reel_merge_item e = h->item[0];
-
-	e.time_ns = time_ns;
-	sift_down(h, e);
+	sift_down(h, time_ns, h->item[0].id, h->item[0].stream);
 }
 
 void reel_merge_heap_drop(struct reel_merge_heap *h)
 {
+	const struct reel_merge_item *last = &h->item[h->n - 1];
+
 	if (--h->n)
-		sift_down(h, h->item[h->n]);
+		sift_down(h, last->time_ns, last->id, last->stream);
 }
