@@ -79,23 +79,20 @@ static int add_event(void *state, const struct metric_event *ev,
 	return 0;
 }
 
-#define AHEAD 16 /* events after which a prefetch is there */
-
 static int file_feed(void *state, const struct metric_event *ev, uint32_t n,
 		     struct reel_error *err)
 {
 	const struct files *s = state;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct reel_event *soon = &ev[i + AHEAD].raw;
-
-		if (i + AHEAD < n && soon->group == REEL_GROUP_OPEN &&
-		    soon->file < s->room)
-			reel_prefetch_range(&s->file[soon->file],
+	/* Files that are opened are in no cache: fetch them together. */
+	for (uint32_t i = 0; i < n; i++)
+		if (ev[i].raw.group == REEL_GROUP_OPEN &&
+		    ev[i].raw.file < s->room)
+			reel_prefetch_range(&s->file[ev[i].raw.file],
 					    sizeof(struct file));
+	for (uint32_t i = 0; i < n; i++)
 		if (add_event(state, &ev[i], err))
 			return -1;
-	}
 	return 0;
 }
 

@@ -331,46 +331,37 @@ static int add_event(void *state, const struct metric_event *ev,
 	return add_access(s, op, ev, err);
 }
 
-/*
- * The first event of a file in a process is mostly an open, and its pair is in no
- * cache: prefetch its slot in the map, and some events later the pair.
- */
-#define SLOT_AHEAD 32
-#define PAIR_AHEAD 16
-
-static inline void prefetch_slot(const struct sequence *s,
-				 const struct reel_event *ev)
+/* Files that are opened have their pairs in no cache: fetch the slots of the map
+ * together, then the pairs. */
+static void prefetch_pairs(const struct sequence *s,
+			   const struct metric_event *ev, uint32_t n)
 {
 	const struct reel_intmap *map = &s->now.map;
+	uint32_t at;
 
-	if (ev->group == REEL_GROUP_OPEN && map->mask)
-		reel_prefetch(&map->slot[reel_intmap_slot_of(pair_key(ev),
-							     map->mask)]);
-}
-
-static inline void prefetch_pair(const struct sequence *s,
-				 const struct reel_event *ev)
-{
-	uint32_t i;
-
-	if (ev->group != REEL_GROUP_OPEN)
+	if (!map->mask)
 		return;
-	i = reel_intmap_find(&s->now.map, pair_key(ev));
-	if (i < s->now.room)
-		reel_prefetch_range(&s->now.pair[i], sizeof(struct pair));
+	for (uint32_t i = 0; i < n; i++)
+		if (ev[i].raw.group == REEL_GROUP_OPEN)
+			reel_prefetch(&map->slot[reel_intmap_slot_of(
+				pair_key(&ev[i].raw), map->mask)]);
+	for (uint32_t i = 0; i < n; i++) {
+		if (ev[i].raw.group != REEL_GROUP_OPEN)
+			continue;
+		at = reel_intmap_find(map, pair_key(&ev[i].raw));
+		if (at < s->now.room)
+			reel_prefetch_range(&s->now.pair[at],
+					    sizeof(struct pair));
+	}
 }
 
 static int sequence_feed(void *state, const struct metric_event *ev, uint32_t n,
 			 struct reel_error *err)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		if (i + SLOT_AHEAD < n)
-			prefetch_slot(state, &ev[i + SLOT_AHEAD].raw);
-		if (i + PAIR_AHEAD < n)
-			prefetch_pair(state, &ev[i + PAIR_AHEAD].raw);
+	prefetch_pairs(state, ev, n);
+	for (uint32_t i = 0; i < n; i++)
 		if (add_event(state, &ev[i], err))
 			return -1;
-	}
 	return 0;
 }
 
