@@ -30,7 +30,17 @@ struct io {
 	uint64_t calls, sum_ns;
 	int64_t first_ns, last_ns;
 	struct overlap_stream *stream; /* of its threads */
+	/* The union of several threads, unless a call is so long that a part is
+	 * missing here: then all streams are read. */
+	struct reel_union time;
+	bool many; /* time is used */
 };
+
+/* Calls that one may nest in: of the first processes, and of later ones, so that
+ * memory is bounded. */
+#define TIME_HELD 65536u
+#define TIME_HELD_LATER 256u
+#define TIME_FIRST 8u
 
 struct overlap {
 	struct reel_spill_log *log;
@@ -43,6 +53,7 @@ struct overlap {
 	uint32_t spans, span_room;
 	struct overlap_process *process; /* by process_id, at the end */
 	uint32_t processes;
+	uint32_t times; /* processes of several threads */
 };
 
 static int overlap_init(void *state, struct reel_error *err)
@@ -70,6 +81,40 @@ static struct io *find_io(struct overlap *o, uint32_t process,
 	return io;
 }
 
+/* The union of @io is no longer that of its stream @first alone: go on with a
+ * copy. */
+static int begin_time(struct overlap *o, struct io *io,
+		      const struct overlap_stream *first,
+		      struct reel_error *err)
+{
+	const struct reel_union *u = &first->s.u;
+	uint32_t held = o->times < TIME_FIRST ? TIME_HELD : TIME_HELD_LATER;
+
+	o->times++;
+	io->many = true;
+	io->time = (struct reel_union){
+		.limit = held,
+		.past_ns = u->past_ns,
+		.floor_ns = u->floor_ns,
+		.clipped = u->lates || u->n > held,
+	};
+	if (io->time.clipped || !u->n)
+		return 0;
+	io->time.iv = reel_alloc(u->n, sizeof(*u->iv), err);
+	if (!io->time.iv)
+		return -1;
+	memcpy(io->time.iv, u->iv, u->n * sizeof(*u->iv));
+	io->time.n = io->time.room = u->n;
+	return 0;
+}
+
+static const struct overlap_stream *find_calls(const struct overlap_stream *s)
+{
+	while (s && s->kind == OVERLAP_FETCHED)
+		s = s->next;
+	return s;
+}
+
 /* The calls of a thread nest, so it holds few intervals; asynchronous
  * operations end in any order. */
 static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
@@ -77,10 +122,16 @@ static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
 					 enum overlap_kind kind,
 					 struct reel_error *err)
 {
+	const struct overlap_stream *before = find_calls(io->stream);
 	struct overlap_stream *s = reel_alloc(1, sizeof(*s), err);
 
 	if (!s)
 		return NULL;
+	if (before && kind != OVERLAP_FETCHED && !io->many &&
+	    begin_time(o, io, before, err)) {
+		free(s);
+		return NULL;
+	}
 	reel_interval_stream_begin(&s->s, o->log, o->streams++,
 				   kind == OVERLAP_ASYNC ? OVERLAP_HELD_MANY
 							 : OVERLAP_HELD);
@@ -146,10 +197,14 @@ static int add_event(void *state, const struct metric_event *ev,
 		io->last_ns = iv.end_ns;
 	if (ev->storage && add_fetched(o, io, ev, err))
 		return -1;
-	return add_interval(o, io, ev->raw.thread,
-			    ev->raw.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
-							      : OVERLAP_CALLS,
-			    &iv, err);
+	if (add_interval(o, io, ev->raw.thread,
+			 ev->raw.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
+							   : OVERLAP_CALLS,
+			 &iv, err))
+		return -1;
+	return io->many && !io->time.clipped
+		       ? reel_union_add(&io->time, &iv, err)
+		       : 0;
 }
 
 METRIC_FEED(overlap_feed)
@@ -359,19 +414,14 @@ static int add_streams(struct reel_interval_merge *m, const struct io *io,
 /* The I/O time of a process, threads merged; -1 with @err. */
 static int64_t io_union_ns(const struct io *io, struct reel_error *err)
 {
-	const struct overlap_stream *s, *only = NULL;
+	const struct overlap_stream *s = find_calls(io->stream);
 	struct reel_interval_merge m = {0};
 	int64_t ns = -1;
-	uint32_t n = 0;
 
-	for (s = io->stream; s; s = s->next) {
-		if (s->kind == OVERLAP_FETCHED)
-			continue;
-		only = s;
-		n += s->s.u.lates ? 2 : 1;
-	}
-	if (n == 1)
-		return reel_union_ns(&only->s.u);
+	if (io->many && !io->time.clipped)
+		return reel_union_ns(&io->time);
+	if (s && !io->many && !s->s.u.lates)
+		return reel_union_ns(&s->s.u);
 	if (!add_streams(&m, io, false, err))
 		ns = reel_interval_merge_union_ns(&m, err);
 	reel_interval_merge_fini(&m);
@@ -511,8 +561,11 @@ static void overlap_fini(void *state)
 			reel_interval_stream_fini(&o->stream[i]->s);
 		free(o->stream[i]);
 	}
-	for (i = 0; i < o->io_room; i++)
+	for (i = 0; i < o->io_room; i++) {
+		if (o->io[i])
+			reel_union_fini(&o->io[i]->time);
 		free(o->io[i]);
+	}
 	free(o->stream);
 	free(o->io);
 	free(o->span);
