@@ -30,17 +30,14 @@ struct io {
 	uint64_t calls, sum_ns;
 	int64_t first_ns, last_ns;
 	struct overlap_stream *stream; /* of its threads */
-	/* The union of several threads, unless a call is so long that a part is
-	 * missing here: then all streams are read. */
-	struct reel_union time;
-	bool many; /* time is used */
+	/* The union of several threads, in the first such processes; NULL: of
+	 * others, and where a call is so long that a part would be missing. Then
+	 * all streams are read. */
+	struct reel_union *time;
 };
 
-/* Calls that one may nest in: of the first processes, and of later ones, so that
- * memory is bounded. */
-#define TIME_HELD 65536u
-#define TIME_HELD_LATER 256u
-#define TIME_FIRST 8u
+#define TIME_HELD 65536u /* calls that one may nest in */
+#define TIMES 8u	 /* processes, so that memory is bounded */
 
 struct overlap {
 	struct reel_spill_log *log;
@@ -81,6 +78,14 @@ static struct io *find_io(struct overlap *o, uint32_t process,
 	return io;
 }
 
+static void end_time(struct io *io)
+{
+	if (io->time)
+		reel_union_fini(io->time);
+	free(io->time);
+	io->time = NULL;
+}
+
 /* The union of @io is no longer that of its stream @first alone: go on with a
  * copy. */
 static int begin_time(struct overlap *o, struct io *io,
@@ -88,23 +93,33 @@ static int begin_time(struct overlap *o, struct io *io,
 		      struct reel_error *err)
 {
 	const struct reel_union *u = &first->s.u;
-	uint32_t held = o->times < TIME_FIRST ? TIME_HELD : TIME_HELD_LATER;
+	struct reel_union *time;
 
-	o->times++;
-	io->many = true;
-	io->time = (struct reel_union){
-		.limit = held,
-		.past_ns = u->past_ns,
-		.floor_ns = u->floor_ns,
-		.clipped = u->lates || u->n > held,
-	};
-	if (io->time.clipped || !u->n)
+	if (u->lates || u->n > TIME_HELD || o->times == TIMES)
 		return 0;
-	io->time.iv = reel_alloc(u->n, sizeof(*u->iv), err);
-	if (!io->time.iv)
+	o->times++;
+	time = io->time = reel_alloc(1, sizeof(*time), err);
+	if (!time)
 		return -1;
-	memcpy(io->time.iv, u->iv, u->n * sizeof(*u->iv));
-	io->time.n = io->time.room = u->n;
+	time->limit = TIME_HELD;
+	time->past_ns = u->past_ns;
+	time->floor_ns = u->floor_ns;
+	time->iv = reel_alloc(u->n + 1, sizeof(*u->iv), err);
+	if (!time->iv)
+		return -1;
+	memcpy(time->iv, u->iv, u->n * sizeof(*u->iv));
+	time->n = u->n;
+	time->room = u->n + 1;
+	return 0;
+}
+
+static int add_time(struct io *io, const struct reel_interval *iv,
+		    struct reel_error *err)
+{
+	if (reel_union_add(io->time, iv, err))
+		return -1;
+	if (io->time->clipped)
+		end_time(io);
 	return 0;
 }
 
@@ -122,13 +137,13 @@ static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
 					 enum overlap_kind kind,
 					 struct reel_error *err)
 {
-	const struct overlap_stream *before = find_calls(io->stream);
+	const struct overlap_stream *first = find_calls(io->stream);
 	struct overlap_stream *s = reel_alloc(1, sizeof(*s), err);
 
 	if (!s)
 		return NULL;
-	if (before && kind != OVERLAP_FETCHED && !io->many &&
-	    begin_time(o, io, before, err)) {
+	if (first && !find_calls(first->next) && kind != OVERLAP_FETCHED &&
+	    begin_time(o, io, first, err)) {
 		free(s);
 		return NULL;
 	}
@@ -202,9 +217,7 @@ static int add_event(void *state, const struct metric_event *ev,
 							   : OVERLAP_CALLS,
 			 &iv, err))
 		return -1;
-	return io->many && !io->time.clipped
-		       ? reel_union_add(&io->time, &iv, err)
-		       : 0;
+	return io->time ? add_time(io, &iv, err) : 0;
 }
 
 METRIC_FEED(overlap_feed)
@@ -418,9 +431,9 @@ static int64_t io_union_ns(const struct io *io, struct reel_error *err)
 	struct reel_interval_merge m = {0};
 	int64_t ns = -1;
 
-	if (io->many && !io->time.clipped)
-		return reel_union_ns(&io->time);
-	if (s && !io->many && !s->s.u.lates)
+	if (io->time)
+		return reel_union_ns(io->time);
+	if (s && !find_calls(s->next) && !s->s.u.lates)
 		return reel_union_ns(&s->s.u);
 	if (!add_streams(&m, io, false, err))
 		ns = reel_interval_merge_union_ns(&m, err);
@@ -563,7 +576,7 @@ static void overlap_fini(void *state)
 	}
 	for (i = 0; i < o->io_room; i++) {
 		if (o->io[i])
-			reel_union_fini(&o->io[i]->time);
+			end_time(o->io[i]);
 		free(o->io[i]);
 	}
 	free(o->stream);

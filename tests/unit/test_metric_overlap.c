@@ -401,6 +401,37 @@ static void late_calls(void)
 	job_end(&j);
 }
 
+/* Processes of several threads: a call around 90,000 of another thread, more than
+ * are held, and more processes than have a union of their own. */
+static void late_calls_of_many(void)
+{
+	enum { MANY = 90000, PROCESSES = 20 };
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	for (int p = 1; p <= PROCESSES; p++)
+		job_process(&j, p, 0, "main", 10 * MANY);
+	for (i = 0; i < MANY; i++)
+		io_thread(&j, 1, 1, 10 * i, 10 * i + 4);
+	io_thread(&j, 1, 101, 95, 10 * MANY);
+	io_thread(&j, 1, 102, 10 * MANY + 5, 10 * MANY + 7);
+	for (int p = 2; p <= PROCESSES; p++) {
+		for (i = 0; i < 100; i++)
+			io_thread(&j, (uint32_t)p, (uint32_t)p, 10 * i,
+				  10 * i + 4);
+		io_thread(&j, (uint32_t)p, 200 + (uint32_t)p, 495, 1000 + p);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT union_ns FROM io_time WHERE process_id = 1"),
+	   10 * 4 + 10 * MANY - 95 + 2,
+	   "a call around 90,000 of another thread is not cut off");
+	is(job_int(&j, "SELECT count(*) FROM io_time WHERE process_id > 1 AND "
+		       "union_ns = 50 * 4 + 505 + process_id"),
+	   PROCESSES - 1, "nor in 19 more processes");
+	job_end(&j);
+}
+
 static void storage_event(struct job *j, uint32_t process, int64_t start_ns,
 			  int64_t end_ns)
 {
@@ -662,6 +693,7 @@ int main(void)
 	partly_known();
 	fetches_between();
 	late_calls();
+	late_calls_of_many();
 	storage();
 	random_jobs();
 	ranks();
