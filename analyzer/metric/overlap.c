@@ -545,6 +545,20 @@ static int write_storage(struct overlap *o, struct overlap_storage *s,
 	return reel_insert_close(&out, rc);
 }
 
+static int read_gaps(struct overlap_job *job, struct reel_store *st,
+		     struct reel_error *err)
+{
+	int64_t cycles = 0;
+	bool has;
+
+	if (reel_store_int(st,
+			   "SELECT json_extract(job_json, '$.cycles') FROM run",
+			   &cycles, &has, err))
+		return -1;
+	job->has_gaps = has && cycles > 1;
+	return 0;
+}
+
 static int overlap_finish(void *state, struct reel_store *st,
 			  struct reel_error *err)
 {
@@ -557,7 +571,10 @@ static int overlap_finish(void *state, struct reel_store *st,
 	    read_processes(o, st, err))
 		return -1;
 	job = (struct overlap_job){o->span,	 o->spans, o->process,
-				   o->processes, o->log,   o->streams};
+				   o->processes, o->log,   o->streams,
+				   false};
+	if (read_gaps(&job, st, err))
+		return -1;
 	if (!write_ranks(o, &job, &storage, st, err))
 		rc = write_storage(o, &storage, st, err);
 	overlap_storage_fini(&storage);

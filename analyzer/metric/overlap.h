@@ -66,6 +66,7 @@ struct overlap_job {
 	uint32_t processes;
 	struct reel_spill_log *log;
 	uint32_t streams; /* ids in use */
+	bool has_gaps; /* several profiles of a process: unknown in between */
 };
 
 struct overlap_step {

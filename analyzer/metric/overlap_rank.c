@@ -222,20 +222,39 @@ static int measure_fetches(struct overlap_rank *r,
 	return rc;
 }
 
-/* The loop: from the first fetch or step to the end of the last step. */
-static void measure_loop(struct overlap_rank *r)
+/* The time of steps and fetches; -1 with @err. */
+static int64_t stepped_ns(const struct overlap_rank *r, struct reel_error *err)
+{
+	struct reel_union u = {.limit = REEL_UNION_ALL};
+	const struct reel_union *of[] = {&r->step_time, &r->fetch};
+	int64_t ns = 0;
+
+	for (int k = 0; k < 2; k++)
+		for (uint32_t i = 0; !ns && i < of[k]->n; i++)
+			ns = reel_union_add_time(&u, of[k]->iv[i].start_ns,
+						 of[k]->iv[i].end_ns, err);
+	ns = ns ? -1 : reel_union_ns(&u);
+	reel_union_fini(&u);
+	return ns;
+}
+
+/* The loop: from the first fetch or step to the end of the last step. Of several
+ * profiles of a process nothing is known between them. */
+static int measure_loop(struct overlap_rank *r, const struct overlap_job *job,
+			struct reel_error *err)
 {
 	int64_t from_ns, to_ns;
 
 	if (!r->steps)
-		return;
+		return 0;
 	from_ns = r->step[0].start_ns;
 	to_ns = r->step[r->steps - 1].start_ns + r->step[r->steps - 1].dur_ns;
 	if (r->fetch.n && r->fetch.iv[0].start_ns < from_ns)
 		from_ns = r->fetch.iv[0].start_ns;
 	r->loop_start_ns = from_ns;
-	r->loop_ns = to_ns - from_ns;
 	r->loop_wait_ns = reel_union_within(&r->fetch, from_ns, to_ns, NULL);
+	r->loop_ns = job->has_gaps ? stepped_ns(r, err) : to_ns - from_ns;
+	return r->loop_ns < 0 ? -1 : 0;
 }
 
 /* Add a final piece of the tree's I/O to the steps and the hidden I/O. */
@@ -402,7 +421,8 @@ int overlap_rank_measure(struct overlap_rank *r, struct overlap_job *job,
 		return -1;
 	if (measure_fetches(r, job, err))
 		return -1;
-	measure_loop(r);
+	if (measure_loop(r, job, err))
+		return -1;
 	if (overlap_compute_measure(r, job, err))
 		return -1;
 	if (overlap_worker_measure(r, job, err))

@@ -67,6 +67,7 @@ static int fill_run(struct report *r, struct reel_view *v)
 /* "processes" or "inside": a profile names the loader, but not its workers. */
 static int fill_loader(struct report *r, struct reel_view *v)
 {
+	r->cycles = INT("cycles");
 	return copy_text(&r->loader, v, "loader");
 }
 
@@ -486,7 +487,8 @@ static const struct {
 	 "AND role <> 'worker' AND EXISTS (SELECT 1 FROM source) "
 	 "AND process_id NOT IN (SELECT process_id FROM rank_time)",
 	 fill_readers},
-	{"SELECT json_extract(job_json, '$.loader') AS loader FROM run",
+	{"SELECT json_extract(job_json, '$.loader') AS loader, "
+	 "ifnull(json_extract(job_json, '$.cycles'), 1) AS cycles FROM run",
 	 fill_loader},
 	{"SELECT * FROM v_frequent_error LIMIT 3", fill_error},
 	{"SELECT * FROM v_mpiio", fill_mpiio},

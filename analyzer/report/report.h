@@ -88,6 +88,7 @@ struct report {
 	/* Head. framework, host: may be NULL. loader: "processes" or "inside",
 	 * as a profile names it; NULL: it does not. */
 	char *name, *framework, *host, *loader;
+	int64_t cycles; /* profiles of a process, between which nothing is known */
 	int64_t hosts, ranks_declared, processes, threads;
 	int64_t start_real_ns, wall_ns;	  /* REPORT_NONE */
 	int64_t span_ns;		  /* from the first to the last event */

@@ -16,6 +16,7 @@
 #include "analyzer/report/report.h"
 
 #define LOOP "the time from its first fetch to the end of its last step"
+#define CYCLES "the time of its steps in the profiles of each rank"
 #define EVALUATION "the time of its loops, which train nothing"
 
 static const struct advice *advice_of(const struct report *r, const char *code)
@@ -131,7 +132,9 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 	}
 	reel_buf_printf(b, NULL, "The job %s for its input: %s of %s (%s of %s",
 			how, reel_columns_percent(part, k->wait_share),
-			k->steps > 0 ? LOOP : EVALUATION,
+			k->steps <= 0	? EVALUATION
+			: r->cycles > 1 ? CYCLES
+					: LOOP,
 			reel_num_time(wait, (double)k->loop_wait_ns),
 			reel_num_time(loop, (double)k->loop_ns));
 	if (r->ranks > 1 && k->wait_share > 0)

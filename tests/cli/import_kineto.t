@@ -143,6 +143,46 @@ is 'without a device the operators compute' \
 check 'a file of each rank' 'mkdir ranks && cp ns.json new.json ranks && import ranks'
 is 'is a process of its own' "$(rows 'SELECT rank, pid FROM process ORDER BY 1')" '1 1;3 5;'
 
+# A schedule that repeats writes a file for each cycle: they are of one process, and
+# nothing is known between them.
+cat >cycles.py <<'EOF'
+import json, sys
+def cycle(name, first, wait_us, pid=4711, rank=None, at=None):
+    at = 1700000000000000 + (20000000 * first if at is None else at)
+    ev = []
+    for i in range(5):
+        t = at + 100000 * i
+        ev += [("user_annotation", "ProfilerStep#%d" % (100 * first + i), t, 100000),
+               ("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", t, wait_us),
+               ("cpu_op", "aten::conv2d", t + wait_us, 99000 - wait_us)]
+    doc = {"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": c, "name": n, "pid": pid, "tid": pid, "ts": t, "dur": d}
+                                               for c, n, t, d in ev]}
+    if rank is not None:
+        doc["distributedInfo"] = {"rank": rank, "world_size": 2}
+    json.dump(doc, open(name + ".pt.trace.json", "w"))
+for i in range(3):
+    cycle("cycles/node1_4711.%d" % (9 + i), i, 10000 * (i + 1))
+    cycle("two/node1_4711.%d" % (9 + i), i, 10000 * (i + 1), rank=0)
+    cycle("two/node2_4711.%d" % (9 + i), i, 10000 * (i + 1), rank=1)
+    cycle("once/node%d_4711" % i, i, 10000)
+    cycle("together/node1_4711.%d" % (9 + i), i, 10000, at=50000 * i)
+EOF
+mkdir cycles two once together && python3 cycles.py
+check 'the cycles of a schedule' 'import cycles'
+is 'are one rank, whose loop is its steps' \
+	"$(rows 'SELECT count(*), max(pid) FROM process')$(rows 'SELECT ranks FROM run')$(rows '
+	SELECT steps, loop_ns, loop_wait_ns FROM v_rank')" '1 4711;1;15 1500000000 300000000;'
+check 'the report says so' '"$IOREEL" report s.db | grep -q "20 % of the time of its steps in the profiles of each rank (300 ms of"'
+check 'of two ranks' 'import two'
+is 'each has its own' "$(rows 'SELECT rank, steps, loop_ns, loop_wait_ns FROM v_rank')" \
+	'0 15 1500000000 300000000;1 15 1500000000 300000000;'
+check 'pids of other workers, and two profiles at a time' 'import once && [ "$(rows "SELECT count(*) FROM process")" = "3;" ] &&
+	import together && [ "$(rows "SELECT count(*) FROM process")" = "3;" ]'
+sed 's/, "dur": 10000}/}/g' cycles/node1_4711.9.pt.trace.json >no_dur.json
+check 'fetches without a duration' 'import no_dur.json'
+is 'are counted, and no wait of 0' "$(rows 'SELECT reason, unit, count FROM loss')$(rows 'SELECT loop_wait_ns FROM v_rank')" \
+	'not_understood events 5;;'
+
 # --- damage -------------------------------------------------------------------
 # refused TITLE FILE: one line, exit status 1, no store, not even a half one.
 refused() {

@@ -28,6 +28,7 @@
 #include "analyzer/import/common/importer.h"
 #include "analyzer/import/common/run_name.h"
 #include "analyzer/import/common/table.h"
+#include "analyzer/import/profile/intervals.h"
 
 #define SPAN_BYTES (1u << 20) /* of spans in memory */
 #define TIME_NS_MOST (INT64_MAX / 4)
@@ -43,18 +44,9 @@ enum role {
 	ROLE_COPY,
 };
 
-struct interval {
-	int64_t start_ns, end_ns;
-};
-
-struct intervals {
-	struct interval *at;
-	size_t n, room;
-};
-
 /* A thread of the host. */
 struct lane {
-	struct intervals operators, backward;
+	struct profile_intervals operators, backward;
 };
 
 /* A span that waits for the base of its file. */
@@ -64,6 +56,15 @@ struct span {
 	enum role role;
 };
 
+/* A file that was read: of one process there may be one for each cycle of the
+ * profiler's schedule. */
+struct cycle {
+	uint32_t process;
+	int64_t pid, rank;	  /* -1: not known */
+	int64_t start_ns, end_ns; /* as the file gives them */
+	const char *worker;	  /* what its name begins with */
+};
+
 struct import {
 	struct reel_writer *writer;
 	struct import_gather *gather;
@@ -71,70 +72,23 @@ struct import {
 	uint64_t bad;
 	int64_t start_ns; /* of all files */
 	int64_t ranks;
-	const char *job_json; /* what the names of the fetches say */
+	struct cycle *cycle; /* of each file */
+	uint32_t cycles, cycle_room, processes;
+	const char
+		*loader; /* "processes" or "inside": names of fetches; NULL */
 	/* The file at hand. */
 	uint64_t events;
 	uint32_t process; /* the first of the host; devices belong to it */
 	int64_t pid;
-	bool has_pid, has_device;
+	bool has_device;
 	struct event_names names;
-	struct sorter *spans;	  /* in the order of the file */
-	struct intervals steps;	  /* relative as they are; not merged */
-	struct intervals fetches; /* of the first thread that has one */
-	uint32_t fetch_thread;	  /* 0: none */
-	struct lane **lane;	  /* by thread id */
+	struct sorter *spans;		  /* in the order of the file */
+	struct profile_intervals steps;	  /* relative as they are; not merged */
+	struct profile_intervals fetches; /* of the first thread that has one */
+	uint32_t fetch_thread;		  /* 0: none */
+	struct lane **lane;		  /* by thread id */
 	uint32_t lane_room;
 };
-
-/* --- intervals ------------------------------------------------------------ */
-
-static int by_start(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
-
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-/* Sort, and merge those that overlap. */
-static void merge_intervals(struct intervals *u)
-{
-	size_t n = 0;
-
-	if (!u->n)
-		return;
-	qsort(u->at, u->n, sizeof(*u->at), by_start);
-	for (size_t i = 1; i < u->n; i++) {
-		if (u->at[i].start_ns > u->at[n].end_ns)
-			u->at[++n] = u->at[i];
-		else if (u->at[i].end_ns > u->at[n].end_ns)
-			u->at[n].end_ns = u->at[i].end_ns;
-	}
-	u->n = n + 1;
-}
-
-/* Operators nest, so most are inside of the one before, or around it. */
-static int add_interval(struct intervals *u, int64_t start_ns, int64_t end_ns,
-			struct reel_error *err)
-{
-	if (u->n && start_ns >= u->at[u->n - 1].start_ns &&
-	    end_ns <= u->at[u->n - 1].end_ns)
-		return 0;
-	while (u->n && start_ns <= u->at[u->n - 1].start_ns &&
-	       end_ns >= u->at[u->n - 1].end_ns)
-		u->n--;
-	if (u->n == u->room) {
-		merge_intervals(u);
-		if (u->n >= u->room / 2) {
-			size_t room = u->room ? 2 * u->room : 64;
-
-			if (reel_grow(&u->at, room, sizeof(*u->at), err))
-				return -1;
-			u->room = room;
-		}
-	}
-	u->at[u->n++] = (struct interval){start_ns, end_ns};
-	return 0;
-}
 
 static struct lane *lane_of(struct import *im, uint32_t thread,
 			    struct reel_error *err)
@@ -205,14 +159,7 @@ static uint32_t process_of(struct import *im, const struct trace_text *text,
 	uint32_t process;
 	int64_t pid;
 
-	if (!trace_text_int(text, &pid))
-		return im->process;
-	if (!im->has_pid) {
-		im->has_pid = true;
-		im->pid = pid;
-		gather_process_row(im->gather, im->process)->pid = pid;
-	}
-	if (pid == im->pid)
+	if (!trace_text_int(text, &pid) || pid == im->pid)
 		return im->process;
 	process = gather_process(
 		im->gather, (uint64_t)im->source << 40 ^ (uint64_t)pid, err);
@@ -269,25 +216,11 @@ static int add_operator(struct import *im, const struct trace_event *ev,
 	if (!lane)
 		return -1;
 	if (is_backward(&ev->name) &&
-	    add_interval(&lane->backward, ev->ts_ns, end_ns, err))
+	    profile_intervals_add(&lane->backward, ev->ts_ns, end_ns, err))
 		return -1;
-	return im->has_device
-		       ? 0
-		       : add_interval(&lane->operators, ev->ts_ns, end_ns, err);
-}
-
-static int append_interval(struct intervals *u, int64_t start_ns,
-			   int64_t end_ns, struct reel_error *err)
-{
-	if (u->n == u->room) {
-		size_t room = u->room ? 2 * u->room : 64;
-
-		if (reel_grow(&u->at, room, sizeof(*u->at), err))
-			return -1;
-		u->room = room;
-	}
-	u->at[u->n++] = (struct interval){start_ns, end_ns};
-	return 0;
+	return im->has_device ? 0
+			      : profile_intervals_add(&lane->operators,
+						      ev->ts_ns, end_ns, err);
 }
 
 /* The loop of the job is on one thread. */
@@ -297,12 +230,21 @@ static int add_loop_span(struct import *im, const struct span *s,
 	int64_t end_ns = s->start_ns + s->dur_ns;
 
 	if (s->role == ROLE_STEP)
-		return append_interval(&im->steps, s->start_ns, end_ns, err);
+		return profile_intervals_append(&im->steps, s->start_ns, end_ns,
+						err);
 	if (s->role != ROLE_FETCH ||
 	    (im->fetch_thread && im->fetch_thread != s->thread))
 		return 0;
 	im->fetch_thread = s->thread;
-	return append_interval(&im->fetches, s->start_ns, end_ns, err);
+	return profile_intervals_append(&im->fetches, s->start_ns, end_ns, err);
+}
+
+static void see_times(struct cycle *c, const struct trace_event *ev)
+{
+	int64_t end_ns = ev->ts_ns + ev->dur_ns;
+
+	c->start_ns = ev->ts_ns < c->start_ns ? ev->ts_ns : c->start_ns;
+	c->end_ns = end_ns > c->end_ns ? end_ns : c->end_ns;
 }
 
 static int add_event(struct import *im, const struct trace_event *ev,
@@ -315,6 +257,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 		return -1;
 	if (s.role == ROLE_NONE)
 		return 0;
+	see_times(&im->cycle[im->cycles], ev);
 	s.thread = thread_of(im, ev, s.role, err);
 	if (!s.thread)
 		return -1;
@@ -358,9 +301,9 @@ static int64_t step_number(const char *name)
 static void see_loader(struct import *im, const char *name)
 {
 	if (strstr(name, "#_MultiProcessing"))
-		im->job_json = "{\"loader\": \"processes\"}";
-	else if (strstr(name, "#_SingleProcess") && !im->job_json)
-		im->job_json = "{\"loader\": \"inside\"}";
+		im->loader = "processes";
+	else if (strstr(name, "#_SingleProcess") && !im->loader)
+		im->loader = "inside";
 }
 
 static int put_named_span(struct import *im, const struct span *s,
@@ -408,18 +351,18 @@ static int put_spans(struct import *im, int64_t base_ns, struct reel_error *err)
 static int put_steps_of_fetches(struct import *im, int64_t base_ns,
 				struct reel_error *err)
 {
-	const struct intervals *u = &im->fetches;
+	struct profile_intervals *u = &im->fetches;
 	struct span s = {.thread = im->fetch_thread};
 	int64_t number = 0;
 
 	if (u->n < 2)
 		return 0;
-	qsort(u->at, u->n, sizeof(*u->at), by_start);
+	profile_intervals_sort(u);
 	for (size_t i = 0; i + 1 < u->n; i++) {
 		s.start_ns = u->at[i].start_ns;
 		s.dur_ns = u->at[i + 1].start_ns - s.start_ns;
-		if (append_interval(&im->steps, s.start_ns,
-				    u->at[i + 1].start_ns, err) ||
+		if (profile_intervals_append(&im->steps, s.start_ns,
+					     u->at[i + 1].start_ns, err) ||
 		    put_span(im, &s, base_ns, REEL_SPAN_STEP, number++, NULL,
 			     err))
 			return -1;
@@ -431,8 +374,8 @@ static int put_steps_of_fetches(struct import *im, int64_t base_ns,
 /* The backward pass of each step on a thread: from the first node that the step
  * started to the last. */
 static int put_backward(struct import *im, uint32_t thread,
-			const struct intervals *nodes,
-			const struct intervals *steps, int64_t base_ns,
+			const struct profile_intervals *nodes,
+			const struct profile_intervals *steps, int64_t base_ns,
 			struct reel_error *err)
 {
 	size_t k = 0;
@@ -461,11 +404,11 @@ static int put_backward(struct import *im, uint32_t thread,
 }
 
 static int put_operators(struct import *im, uint32_t thread,
-			 const struct intervals *operators, int64_t base_ns,
-			 struct reel_error *err)
+			 const struct profile_intervals *operators,
+			 int64_t base_ns, struct reel_error *err)
 {
 	for (size_t i = 0; i < operators->n; i++) {
-		const struct interval *iv = &operators->at[i];
+		const struct profile_interval *iv = &operators->at[i];
 		struct span s = {.start_ns = iv->start_ns,
 				 .dur_ns = iv->end_ns - iv->start_ns,
 				 .thread = thread};
@@ -482,20 +425,18 @@ static int put_lanes(struct import *im, int64_t base_ns, struct reel_error *err)
 {
 	int rc = 0;
 
-	if (im->steps.n)
-		qsort(im->steps.at, im->steps.n, sizeof(*im->steps.at),
-		      by_start);
+	profile_intervals_sort(&im->steps);
 	for (uint32_t i = 0; !rc && i < im->lane_room; i++) {
 		struct lane *lane = im->lane[i];
 
 		if (!lane)
 			continue;
-		merge_intervals(&lane->backward);
+		profile_intervals_merge(&lane->backward);
 		rc = put_backward(im, i, &lane->backward, &im->steps, base_ns,
 				  err);
 		if (rc || im->has_device)
 			continue;
-		merge_intervals(&lane->operators);
+		profile_intervals_merge(&lane->operators);
 		rc = put_operators(im, i, &lane->operators, base_ns, err);
 	}
 	return rc;
@@ -525,6 +466,7 @@ static int put_file(struct import *im, const struct trace_events *t,
 		im->ranks = ranks;
 	im->bad += trace_events_bad(t);
 	gather_process_row(im->gather, im->process)->rank = (int)rank;
+	im->cycle[im->cycles++].rank = rank;
 	base_ns = base_ns < 0 ? 0 : base_ns;
 	if (put_spans(im, base_ns, err) ||
 	    (!im->steps.n && put_steps_of_fetches(im, base_ns, err)) ||
@@ -551,12 +493,142 @@ static void forget_file(struct import *im)
 	free(im->fetches.at);
 	free(im->lane);
 	im->spans = NULL;
-	im->steps = im->fetches = (struct intervals){0};
+	im->steps = im->fetches = (struct profile_intervals){0};
 	im->fetch_thread = 0;
 	im->lane = NULL;
 	im->lane_room = 0;
 	im->events = 0;
-	im->has_pid = im->has_device = false;
+	im->has_device = false;
+}
+
+/* --- whose file it is ----------------------------------------------------- */
+
+/* The name of the process in WORKER.TIME.pt.trace.json, as TensorBoard's handler
+ * writes it; of another name all of it. */
+static const char *worker_of(struct import *im, const char *path,
+			     struct reel_error *err)
+{
+	char name[256], *dot;
+
+	import_run_name(path, ".pt.trace.json", name);
+	dot = strrchr(name, '.');
+	if (dot && dot > name && dot[1] &&
+	    !dot[1 + strspn(dot + 1, "0123456789")])
+		*dot = '\0';
+	return gather_keep(im->gather, name, err);
+}
+
+static bool is_host(enum role role)
+{
+	return role != ROLE_NONE && role != ROLE_KERNEL && role != ROLE_COPY;
+}
+
+static bool pid_is_known(const struct import *im, int64_t pid)
+{
+	for (uint32_t i = 0; i < im->cycles; i++)
+		if (im->cycle[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Fill the pid of @c, and its rank and times if an earlier file has that pid. */
+static int look(struct import *im, const char *path, struct cycle *c,
+		struct trace_event *ev, struct reel_error *err)
+{
+	struct trace_events *t = NULL;
+	int more;
+
+	if (trace_events_open(&t, path, err))
+		return -1;
+	trace_events_without_args(t);
+	while ((more = trace_events_next(t, ev, err)) > 0) {
+		enum role role = role_of(ev);
+
+		if (ev->phase != 'X' || !ev->has_ts || ev->dur_ns < 0 ||
+		    role == ROLE_NONE)
+			continue;
+		see_times(c, ev);
+		if (c->pid >= 0 || !is_host(role) ||
+		    !trace_text_int(&ev->pid, &c->pid))
+			continue;
+		if (!pid_is_known(im, c->pid))
+			break;
+	}
+	c->rank = value_of(t, "distributedInfo.rank", INT32_MAX);
+	trace_events_close(t);
+	return more < 0 ? -1 : 0;
+}
+
+/* The process of an earlier file that went on in @c: one pid of one rank, or of one
+ * worker, at another time. 0: none. */
+static uint32_t earlier_process(const struct import *im, const struct cycle *c)
+{
+	uint32_t process = 0;
+
+	for (uint32_t i = 0; i < im->cycles; i++) {
+		const struct cycle *e = &im->cycle[i];
+
+		if (c->pid < 0 || e->pid != c->pid || e->rank != c->rank ||
+		    (c->rank < 0 && strcmp(e->worker, c->worker) != 0))
+			continue;
+		if (c->start_ns < e->end_ns && e->start_ns < c->end_ns)
+			return 0; /* two at a time: of two containers */
+		process = e->process;
+	}
+	return process;
+}
+
+/* Set the process of the file at hand. */
+static int begin_file(struct import *im, const char *path,
+		      struct trace_event *ev, struct reel_error *err)
+{
+	struct cycle *c;
+
+	if (reel_array_append(&im->cycle, &im->cycle_room, im->cycles,
+			      sizeof(*c), err))
+		return -1;
+	c = &im->cycle[im->cycles];
+	*c = (struct cycle){.pid = -1,
+			    .rank = -1,
+			    .start_ns = INT64_MAX,
+			    .end_ns = INT64_MIN,
+			    .worker = worker_of(im, path, err)};
+	if (!c->worker || look(im, path, c, ev, err))
+		return -1;
+	c->process = earlier_process(im, c);
+	if (!c->process) {
+		c->process = gather_process(im->gather,
+					    (uint64_t)im->source << 40, err);
+		im->processes++;
+	}
+	if (!c->process)
+		return -1;
+	im->process = c->process;
+	im->pid = c->pid;
+	if (c->pid >= 0)
+		gather_process_row(im->gather, im->process)->pid = c->pid;
+	return 0;
+}
+
+static int read_events(struct import *im, struct trace_events *t,
+		       struct trace_event *ev, struct reel_error *err)
+{
+	int more;
+
+	trace_events_without_args(t);
+	while ((more = trace_events_next(t, ev, err)) > 0) {
+		im->events++;
+		if (ev->phase != 'X' || !ev->has_ts)
+			continue;
+		if (ev->dur_ns < 0 ||
+		    (!ev->has_dur && role_of(ev) != ROLE_NONE)) {
+			im->bad++;
+			continue;
+		}
+		if (add_event(im, ev, err))
+			return -1;
+	}
+	return more;
 }
 
 static int read_file(struct import *im, const char *path,
@@ -564,30 +636,15 @@ static int read_file(struct import *im, const char *path,
 {
 	struct trace_event *ev = reel_alloc(1, sizeof(*ev), err);
 	struct trace_events *t = NULL;
-	int rc = -1, more;
+	int rc = -1;
 
-	if (!ev || gather_source(im->gather, im->source, err))
-		goto out;
-	im->process =
-		gather_process(im->gather, (uint64_t)im->source << 40, err);
-	if (!im->process ||
+	if (!ev || gather_source(im->gather, im->source, err) ||
+	    begin_file(im, path, ev, err) ||
 	    sorter_new(&im->spans, sizeof(struct span), NULL, SPAN_BYTES,
 		       err) ||
 	    trace_events_open(&t, path, err))
 		goto out;
-	trace_events_without_args(t);
-	while ((more = trace_events_next(t, ev, err)) > 0) {
-		im->events++;
-		if (ev->phase != 'X' || !ev->has_ts)
-			continue;
-		if (ev->dur_ns < 0) {
-			im->bad++;
-			continue;
-		}
-		if (add_event(im, ev, err))
-			goto out;
-	}
-	if (!more)
+	if (!read_events(im, t, ev, err))
 		rc = put_file(im, t, path, err);
 out:
 	trace_events_close(t);
@@ -596,12 +653,36 @@ out:
 	return rc;
 }
 
+/* The loader, and the most files of a process, where they are known. */
+static const char *job_json(const struct import *im, char out[static 64])
+{
+	uint32_t most = 1;
+
+	for (uint32_t i = 0; i < im->cycles; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < im->cycles; k++)
+			n += im->cycle[k].process == im->cycle[i].process;
+		most = n > most ? n : most;
+	}
+	if (most > 1 && im->loader)
+		snprintf(out, 64, "{\"loader\": \"%s\", \"cycles\": %u}",
+			 im->loader, most);
+	else if (most > 1)
+		snprintf(out, 64, "{\"cycles\": %u}", most);
+	else if (im->loader)
+		snprintf(out, 64, "{\"loader\": \"%s\"}", im->loader);
+	else
+		snprintf(out, 64, "{}");
+	return out;
+}
+
 static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	struct import im = {.writer = w, .start_ns = INT64_MAX};
 	struct reel_writer_run run = import_run_unknown();
-	char name[256];
+	char name[256], json[64];
 	int rc = gather_new(&im.gather, w, err);
 
 	run.framework = "PyTorch";
@@ -615,15 +696,15 @@ static int load(struct reel_writer *w, const struct import_input *in,
 				      err);
 	if (!rc) {
 		run.name = import_run_name(in->path[0], ".pt.trace.json", name);
-		run.ranks = im.ranks ? im.ranks : in->paths;
+		run.ranks = im.ranks ? im.ranks : im.processes;
 		run.lost = (int64_t)im.bad;
-		if (im.job_json)
-			run.job_json = im.job_json;
+		run.job_json = job_json(&im, json);
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
 		rc = gather_finish(im.gather, &run, err);
 	}
 	gather_free(im.gather);
+	free(im.cycle);
 	return rc;
 }
 
