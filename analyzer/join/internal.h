@@ -42,6 +42,7 @@ struct join_process {
 	int span_part[REEL_SPANS];	/* the same for spans, by kind */
 	/* From the first fetch to the end of the last one; 0: none. */
 	int64_t loop_start_ns, loop_end_ns;
+	bool shares_pid; /* with another one at the same time, of another host */
 };
 
 struct join_thread {

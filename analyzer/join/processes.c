@@ -4,6 +4,9 @@
  * their pids are equal and they ran on one host at a time; or, where a source has
  * no pids, when their ranks are equal, or when each source has one process only.
  * Otherwise nothing is guessed: they are in the store beside each other.
+ *
+ * A pid that several processes have at a time, as the 1 of containers, says nothing
+ * in a source that does not know hosts.
  */
 #include <string.h>
 
@@ -87,13 +90,17 @@ enum column {
 	CODE_CALLS,
 	CODE_READ_BYTES,
 	LAUNCHER,
+	SHARES_PID,
 };
 
+/* Images of one pid follow each other. */
 static const char process_sql[] =
 	"SELECT process_id, pid, parent_id, host_id, rank, role, exe, command, "
 	"cwd, fork_ns, fork_thread, start_ns, end_ns, ended, events, lost, "
-	"code_opens, code_calls, code_read_bytes, launcher FROM process "
-	"ORDER BY process_id";
+	"code_opens, code_calls, code_read_bytes, launcher, "
+	"2 * sum(end_ns - start_ns) OVER pids > "
+	"3 * (max(end_ns) OVER pids - min(start_ns) OVER pids) FROM process "
+	"WINDOW pids AS (PARTITION BY host_id, pid) ORDER BY process_id";
 
 /* Ids of parents and threads are those of the part until all are read. */
 static int read_row(struct join *j, struct join_part *p, sqlite3_stmt *q,
@@ -137,32 +144,50 @@ static int64_t common_ns(const struct reel_writer_process *a,
 	return to - from;
 }
 
-/* The process of an earlier part that @row is; of several images of a pid, the
- * one with most time in common. 0: none. */
-static uint32_t find_by_pid(const struct join *j, int part,
-			    const struct reel_writer_process *row)
+static bool has_pid_of(const struct join *j, const struct join_process *c,
+		       int part, const struct reel_writer_process *row)
 {
-	int64_t best_ns = -1;
-	uint32_t best = 0;
-
-	for (uint32_t i = 0; row->pid > 0 && i < j->processes; i++) {
-		const struct join_process *c = &j->process[i];
-		int64_t ns = common_ns(&c->row, row);
-
-		if (c->last_part < part && c->row.pid == row->pid &&
-		    hosts_agree(j, c->row.host_id, row->host_id) &&
-		    ns > best_ns) {
-			best_ns = ns;
-			best = i + 1;
-		}
-	}
-	return best;
+	return row->pid > 0 && c->row.pid == row->pid && c->last_part < part &&
+	       hosts_agree(j, c->row.host_id, row->host_id);
 }
 
-/* The same by rank, when a pid is missing: the process with most events that no
- * process of a rank has forked. */
+/* The process of an earlier part that @row is: of its host, else of the only host
+ * that has this pid. Of several images of a pid, the one with most time in common.
+ * 0: none. */
+static uint32_t find_by_pid(const struct join *j, int part,
+			    const struct reel_writer_process *row,
+			    bool shares_pid)
+{
+	const struct join_process *best = NULL, *here = NULL;
+	bool one_host = true;
+
+	for (uint32_t i = 0; i < j->processes; i++) {
+		const struct join_process *c = &j->process[i];
+		bool same = host_is_known(j, row->host_id) &&
+			    c->row.host_id == row->host_id;
+		const struct join_process **to = same ? &here : &best;
+
+		if (!has_pid_of(j, c, part, row) ||
+		    (!same && (shares_pid || c->shares_pid)) ||
+		    common_ns(&c->row, row) < 0)
+			continue;
+		one_host &=
+			same || !best || best->row.host_id == c->row.host_id;
+		if (!*to ||
+		    common_ns(&c->row, row) > common_ns(&(*to)->row, row))
+			*to = c;
+	}
+	if (here)
+		best = here;
+	return best && (here || one_host) ? (uint32_t)(best - j->process) + 1
+					  : 0;
+}
+
+/* The same by rank, when a pid is missing or shared: the process with most events
+ * that no process of a rank has forked. */
 static uint32_t find_by_rank(const struct join *j, int part,
-			     const struct reel_writer_process *row)
+			     const struct reel_writer_process *row,
+			     bool shares_pid)
 {
 	const struct join_process *best = NULL;
 
@@ -170,8 +195,9 @@ static uint32_t find_by_rank(const struct join *j, int part,
 		const struct join_process *c = &j->process[i];
 
 		if (c->last_part < part && c->row.rank == row->rank &&
-		    (!c->row.pid || !row->pid) && !c->row.launcher &&
-		    c->row.role && !strcmp(c->row.role, "main") &&
+		    (!c->row.pid || !row->pid || shares_pid || c->shares_pid) &&
+		    !c->row.launcher && c->row.role &&
+		    !strcmp(c->row.role, "main") &&
 		    hosts_agree(j, c->row.host_id, row->host_id) &&
 		    (!best || c->row.events > best->row.events))
 			best = c;
@@ -247,15 +273,17 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	int part = (int)(p - j->part);
 	struct reel_writer_process row;
 	struct join_process *c;
+	bool shares_pid;
 	uint32_t id;
 
 	if (read_row(j, p, q, &row, err))
 		return -1;
 	p->processes++;
-	id = find_by_pid(j, part, &row);
+	shares_pid = join_int(q, SHARES_PID, 0) != 0;
+	id = find_by_pid(j, part, &row, shares_pid);
 	p->by_pid += id != 0;
 	if (!id) {
-		id = find_by_rank(j, part, &row);
+		id = find_by_rank(j, part, &row, shares_pid);
 		p->by_rank += id != 0;
 	}
 	if (!id) {
@@ -270,6 +298,7 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 		id = j->processes;
 	c = &j->process[id - 1];
 	c->last_part = part;
+	c->shares_pid |= shares_pid;
 	if (row.events && c->io_part < 0)
 		c->io_part = part;
 	if (c->io_part == part)

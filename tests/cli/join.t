@@ -132,6 +132,39 @@ is 'processes without a pid in common are beside each other' \
 	"$(rows 'SELECT pid FROM process' 'SELECT substr(joined, 1, 23) FROM source WHERE source_id = 2')" \
 	'4242;17;0 of 1 processes joined;'
 
+# Containers: each node has a pid 100 of its own, and profiles do not name hosts.
+cat >nodes.py <<'EOF'
+import json, os
+for d in "calls", "profiles", "one", "ranks":
+    os.mkdir(d)
+for node in range(3):
+    def call(name, ts, dur, **args):
+        return json.dumps({"id": ts, "name": name, "cat": "POSIX", "pid": 100, "tid": 100, "ph": "X",
+                           "ts": 1780000000000000 + ts, "dur": dur, "args": dict(args, hostname="node%d" % node)})
+    with open("calls/%d.pfw" % node, "w") as f:
+        f.write("[\n" + "".join(call("read", 100000 * i, 500, ret=1000 * (node + 1), count=5000, fname="/data/f", fd=5) + "\n"
+                                for i in range(20)))
+    for where, pid, rank in ("profiles/%d" % (2 - node), 100, None), ("ranks/%d" % (2 - node), 100, node):
+        ev = [{"ph": "X", "cat": "user_annotation", "name": n, "pid": pid, "tid": pid,
+               "ts": 1780000000000000 + 100000 * i, "dur": d}
+              for i in range(20) for n, d in (("ProfilerStep#%d" % i, 100000), ("enumerate(DataLoader)#x", 1000))]
+        doc = {"schemaVersion": 1, "traceEvents": ev}
+        if rank is not None:
+            doc["distributedInfo"] = {"rank": rank, "world_size": 3}
+        json.dump(doc, open(where + ".json", "w"))
+EOF
+python3 nodes.py && cp profiles/0.json one
+import calls profiles
+is 'a pid that three processes have at a time joins none' \
+	"$(rows 'SELECT count(*) FROM process' "SELECT DISTINCT substr(joined, 1, 23) FROM source WHERE format = 'kineto'")" \
+	'6;0 of 3 processes joined;'
+import profiles calls
+is 'in any order' "$(rows 'SELECT count(*) FROM process')" '6;'
+import calls one
+is 'nor the pid of a profile that three hosts have' "$(rows 'SELECT count(*) FROM process')" '4;'
+import calls/1.pfw one
+is 'with one host it does' "$(rows 'SELECT count(*) FROM process')" '1;'
+
 # A profile without pids, beside the same job as strace saw it.
 sed 's/"pid": 4242, //g' profile.json >nopid.json
 import --shift 0 job.strace nopid.json
