@@ -10,6 +10,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/num.h"
+#include "lib/store/event.h"
 #include "lib/store/view.h"
 #include "lib/terminal.h"
 
@@ -135,7 +136,8 @@ void replay_report_confined(const struct result *res, const char *program)
 static void print_outcome(int64_t result, int err)
 {
 	if (err)
-		fputs(strerror(err), stdout);
+		fputs(err == REEL_ERRNO_UNKNOWN ? "an error" : strerror(err),
+		      stdout);
 	else
 		printf("%lld", (long long)result);
 }

@@ -5,7 +5,8 @@
 -- v_event: every recorded call, times in ns since the job's first event. offset
 -- is NULL where it is not known or the call has none; asked is NULL where the
 -- call has no size; bytes is the number that a read or write moved (0 at EOF,
--- NULL on error or for other calls); errno is 0 where the call succeeded.
+-- NULL on error or for other calls); errno is 0 where the call succeeded, and -1
+-- where it failed and its source has no errno.
 CREATE VIEW v_event (start_ns, dur_ns, pid, tid, call, layer, path, fd, open_id,
 	offset, asked, bytes, result, errno, call_group, class, kind, path2, arg,
 	calls, process_id, thread_id) AS

@@ -461,7 +461,8 @@ static void print_errors(const struct report *r)
 		reel_buf_printf(&b, NULL, "%s%s ", i ? ", " : ": ",
 				reel_num_count(num, r->error[i].calls));
 		add_name(&b, r->error[i].call);
-		reel_buf_printf(&b, NULL, " (%s)", why ? why : "?");
+		reel_buf_printf(&b, NULL, " (%s)",
+				why ? why : "errno not known");
 	}
 	put_sentence(&b);
 }

@@ -13,6 +13,7 @@
 
 #define REEL_NO_OFFSET INT64_MIN /* unknown, or the call has none */
 #define REEL_NO_SIZE (-1)
+#define REEL_ERRNO_UNKNOWN (-1) /* the call failed; its source has no errno */
 
 /* The purpose of a file. The order is on disk: add at the end. */
 enum reel_class {
@@ -38,7 +39,7 @@ struct reel_event {
 	uint32_t site;	  /* site.site_id: the call site; 0: not recorded */
 	int32_t fd;	  /* descriptor used or created; -1: none */
 	int32_t fd2;	  /* dup: the new one (fd is the source); else -1 */
-	int32_t err;	  /* errno, 0: success */
+	int32_t err;	  /* errno, 0: success; or REEL_ERRNO_UNKNOWN */
 	uint16_t call;	  /* enum reel_call */
 	uint8_t layer;	  /* enum reel_layer */
 	uint8_t group;	  /* enum reel_group */

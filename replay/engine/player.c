@@ -20,6 +20,7 @@
 
 #include "lib/calls.h"
 #include "lib/clock.h"
+#include "lib/store/event.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/buffers.h"
@@ -228,7 +229,8 @@ static void count_result(struct player *p, const struct call_spec *s,
 	bool same;
 
 	if (s->m->err)
-		same = got < 0 && err == s->m->err;
+		same = got < 0 &&
+		       (err == s->m->err || s->m->err == REEL_ERRNO_UNKNOWN);
 	else if (verdict_of(s->r->op) == VERDICT_EXACT)
 		same = got == s->want;
 	else

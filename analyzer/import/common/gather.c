@@ -341,6 +341,10 @@ int gather_event(struct import_gather *g, const struct reel_event *ev,
 		to->layer = (uint8_t)info->layer;
 		to->group = (uint8_t)info->group;
 	}
+	if (to->result < 0 && !to->err && to->call != REEL_CALL_MMAP) {
+		to->result = -1;
+		to->err = REEL_ERRNO_UNKNOWN;
+	}
 	t->row.events++;
 	if (g->at_source)
 		g->source[g->at_source - 1].events++;
