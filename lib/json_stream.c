@@ -28,6 +28,7 @@ struct reel_json_stream {
 	unsigned int depth;
 	uint64_t object[DEPTH_MOST / 64]; /* bit: the level is an object */
 	bool value_next;		  /* a key was read: its value comes */
+	bool lines;			  /* strings have no line end */
 };
 
 int reel_json_open(struct reel_json_stream **out, struct reel_source *source,
@@ -153,6 +154,8 @@ static int read_string_from(struct reel_json_stream *js,
 	}
 	t->text = js->buf + js->at + 1;
 	t->len = i - 1;
+	if (js->lines && memchr(t->text, '\n', t->len))
+		return reel_json_bad(js, "a string is cut off", err);
 	js->at += i + 1;
 	return 0;
 }
@@ -420,6 +423,11 @@ char *reel_json_peek(struct reel_json_stream *js, size_t *n)
 void reel_json_use(struct reel_json_stream *js, size_t n)
 {
 	js->at += n;
+}
+
+void reel_json_lines(struct reel_json_stream *js)
+{
+	js->lines = true;
 }
 
 /* Behind the string whose quote was read; nothing of it is kept. */

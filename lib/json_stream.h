@@ -61,6 +61,9 @@ int reel_json_next_name(struct reel_json_stream *js, struct reel_json_token *t,
  */
 char *reel_json_peek(struct reel_json_stream *js, size_t *n);
 void reel_json_use(struct reel_json_stream *js, size_t n);
+/* No string of the document has a line end in it from now on: one that has is cut
+ * off. */
+void reel_json_lines(struct reel_json_stream *js);
 /* Skip what is left of the value that @t began. 0, or -1. */
 int reel_json_skip(struct reel_json_stream *js, const struct reel_json_token *t,
 		   struct reel_error *err);

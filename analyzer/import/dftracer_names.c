@@ -33,6 +33,7 @@ int dftracer_open(struct trace_events **t, const char *path,
 	if (trace_events_open(t, path, err))
 		return -1;
 	trace_events_without_array(*t);
+	trace_events_lines(*t);
 	return 0;
 }
 

@@ -77,6 +77,8 @@ EOF2
 check 'a log of before 1.0 that is not closed' 'import old.pfw'
 events >got
 check 'calls; offsets only after lseek, and not of a shared descriptor' 'diff want got'
+is 'a result below zero is an error without an errno' "$(sql s.db "SELECT call, errno, bytes, (SELECT errors FROM v_summary),
+	(SELECT sum(calls) FROM v_error) FROM v_event WHERE result < 0" | tr '\t' ' ')" 'read -1  1 1'
 is 'a call that is unknown keeps its name; nothing is lost' \
 	"$(sql s.db "SELECT name, layer, call_group, call_id >= 2048, (SELECT count(*) FROM loss)
 	FROM call WHERE name = 'flurb'" | tr '\t' ' ')" 'flurb POSIX other 1 0'
@@ -88,6 +90,20 @@ is 'host, process, threads, time' \
 	"$(sql s.db 'SELECT h.name, p.pid, coalesce(p.rank, "-"), (SELECT count(*) FROM thread), (SELECT start_real_ns FROM run)
 	FROM process p JOIN host h USING (host_id)' | tr '\t' ' ')" \
 	'n1 0 - 2 1698080323000005000'
+
+# Logs of two processes, one behind the other: of a process that is killed the array is
+# not closed, and a compressed one is a member of gzip of its own.
+process() { sed 's/"pid":"0"/"pid":"'$1'"/' old.pfw; }
+process 1 >one.pfw
+process 2 >two.pfw
+for end in '' ']'; do
+	{ cat one.pfw && echo "$end" && cat two.pfw && echo "$end"; } >both.pfw
+	check "two logs in one file ${end:-without its end}" 'import both.pfw'
+	is 'have the events of both' "$(sql s.db 'SELECT p.pid, count(*) FROM v_event JOIN process p USING (process_id)
+		GROUP BY 1' | xargs)" '1 11 2 11'
+done
+gzip -c one.pfw >both.pfw.gz && gzip -c two.pfw >>both.pfw.gz
+check 'two compressed ones' 'import both.pfw.gz && [ "$(sql s.db "SELECT count(*) FROM v_event")" = 22 ]'
 
 # --- 1.0 and later: hashes, in two files ---------------------------------------
 mkdir new
@@ -227,6 +243,8 @@ check 'a log that ends inside an event' 'refused cut.pfw "cut.pfw.*offset"'
 check 'a line of garbage' 'refused garbage.pfw "garbage.pfw.*offset"'
 : >empty.pfw
 check 'an empty file' 'refused empty.pfw empty.pfw'
+{ head -3 old.pfw && sed -n 4p old.pfw | head -c 22 && echo && tail -3 old.pfw; } >half.pfw
+check 'a line that is cut inside a string, with others behind it' 'refused half.pfw "half.pfw.*offset.*a string is cut off"'
 echo '[]' >none.pfw
 check 'a log without events' 'refused none.pfw "no events"'
 echo '[{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}]' >chrome.json

@@ -28,6 +28,7 @@ struct trace_events {
 	struct trace_rules rules;
 	bool in_array, top_is_array, has_array;
 	bool at_event; /* inside an event that was entered */
+	bool lines;
 	struct document_value value[VALUES_MOST];
 	unsigned int values;
 };
@@ -322,12 +323,30 @@ void trace_events_time_digits(struct trace_events *t, int digits)
 	t->rules.time_digits = digits;
 }
 
+void trace_events_lines(struct trace_events *t)
+{
+	t->lines = true;
+	reel_json_lines(t->js);
+}
+
+/* The part of the @n bytes at @p up to the end of the line that has an object. */
+static size_t line_at(const char *p, size_t n)
+{
+	const char *object = memchr(p, '{', n), *end = NULL;
+
+	if (object)
+		end = memchr(object, '\n', n - (size_t)(object - p));
+	return end ? (size_t)(end - p) : n;
+}
+
 /* Parse the next event in place: most are whole in memory and simple. */
 static bool parse_event(struct trace_events *t, struct trace_event *ev)
 {
 	size_t n;
 	char *p = reel_json_peek(t->js, &n);
 
+	if (t->lines)
+		n = line_at(p, n);
 	n = trace_object_parse(p, n, &t->rules, ev);
 	reel_json_use(t->js, n);
 	return n;
@@ -358,10 +377,14 @@ int trace_events_next(struct trace_events *t, struct trace_event *ev,
 		case REEL_JSON_END:
 			return 0;
 		case REEL_JSON_ARRAY_END:
-			t->in_array = false;
+			t->in_array = t->lines;
 			continue;
 		case REEL_JSON_OBJECT:
 			return read_event(t, ev, err);
+		case REEL_JSON_ARRAY:
+			if (t->lines) /* of the next log */
+				continue;
+			/* fall through */
 		default:
 			if (reel_json_skip(t->js, &token, err))
 				return -1;

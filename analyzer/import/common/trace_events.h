@@ -51,6 +51,9 @@ void trace_events_without_args(struct trace_events *t);
 /* Before the first event: a document that begins with an object is a row of
  * events without an array around them. */
 void trace_events_without_array(struct trace_events *t);
+/* An event is a line from now on, and the document may be several, one behind the
+ * other. */
+void trace_events_lines(struct trace_events *t);
 /* Times are in units of 10^@digits ns from now on, not of 10^3 ns. */
 void trace_events_time_digits(struct trace_events *t, int digits);
 
