@@ -206,13 +206,15 @@ static int read_source(struct report_source *s, struct reel_view *v,
 		       : -1;
 }
 
-/* Does the row say of its file what the report says of the first one? */
-static bool is_like_first(const struct report_source *first,
-			  struct reel_view *v)
+/* Does the row say of its file what it says of that of @s? */
+static bool is_like(const struct report_source *s, struct reel_view *v)
 {
-	return !strcmp(reel_view_text(v, "format"), first->format) &&
-	       !strcmp(reel_view_text(v, "missing"), first->missing) &&
-	       !reel_view_text(v, "joined")[0];
+	return !strcmp(reel_view_text(v, "format"), s->format) &&
+	       !strcmp(reel_view_text(v, "missing"), s->missing) &&
+	       !strcmp(reel_view_text(v, "aligned_by"), s->aligned_by) &&
+	       !strcmp(reel_view_text(v, "joined"), s->joined) &&
+	       reel_view_exact(v, "shift_ns") == s->shift_ns &&
+	       reel_view_known(v, "shift_error_ns") == s->shift_error_ns;
 }
 
 static int read_sources(struct report_completeness *c, struct reel_store *st,
@@ -220,15 +222,19 @@ static int read_sources(struct report_completeness *c, struct reel_store *st,
 {
 	struct reel_view v;
 
-	c->sources_alike = true;
 	reel_view_open(&v, st, "SELECT * FROM v_report_source", err);
 	while (reel_view_next(&v)) {
-		int64_t i = c->sources++;
+		struct report_source *s = &c->source[c->sources];
 
-		if (i < REPORT_SOURCES && read_source(&c->source[i], &v, err))
-			v.failed = true;
-		else if (!is_like_first(&c->source[0], &v))
-			c->sources_alike = false;
+		if (c->sources && !c->other_files && is_like(s - 1, &v)) {
+			s[-1].files++;
+		} else if (c->sources == REPORT_SOURCES) {
+			c->other_files++;
+		} else {
+			c->sources++;
+			s->files = 1;
+			v.failed |= read_source(s, &v, err) != 0;
+		}
 	}
 	return reel_view_close(&v);
 }

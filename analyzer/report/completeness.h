@@ -18,11 +18,13 @@ struct reel_store;
 #define REPORT_HOOKS 16 /* failures that are named */
 #define REPORT_WORLDS 8 /* worlds whose size is named */
 
-#define REPORT_SOURCES 4 /* files of an import that are described */
+#define REPORT_SOURCES 4 /* kinds of files of an import that are described */
 
 /* A file of an import: v_report_source. */
+/* Files of an import of which the same is to be said, one behind the other. */
 struct report_source {
-	char *file, *format;
+	char *file, *format; /* the first one */
+	int64_t files;
 	char *missing;			  /* "files; calls"; "": nothing */
 	char *aligned_by, *joined;	  /* "": not joined */
 	int64_t shift_ns, shift_error_ns; /* the latter -1: not known */
@@ -58,8 +60,8 @@ struct report_completeness {
 	char *mpi_unrecorded;	   /* names of libraries; NULL: none */
 	int64_t worlds, world_ranks[REPORT_WORLDS];
 	struct report_source source[REPORT_SOURCES];
-	int64_t sources;    /* files of an import, also those not in source[] */
-	bool sources_alike; /* of one format that lacks the same, not joined */
+	int sources;	     /* in source[] */
+	int64_t other_files; /* of an import, behind those */
 };
 
 /* Read it from @st (borrowed) into @c. 0, or -1 with @err. Call

@@ -293,27 +293,27 @@ static void add_unseen(struct reel_buf *b, const struct report *r)
 
 static void print_sources(const struct report_completeness *c)
 {
-	int64_t lines = c->sources_alike && c->sources ? 1 : c->sources;
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM];
 
-	for (int64_t i = 0; i < lines && i < REPORT_SOURCES; i++) {
+	for (int i = 0; i < c->sources; i++) {
 		const struct report_source *s = &c->source[i];
 
 		reel_buf_printf(&b, NULL, "source: %s", s->file);
-		if (lines < c->sources)
+		if (s->files > 1)
 			reel_buf_printf(&b, NULL, " and %s other%s",
-					reel_num_count(num, c->sources - 1),
-					c->sources == 2 ? "" : "s");
+					reel_num_count(num, s->files - 1),
+					s->files == 2 ? "" : "s");
 		reel_buf_printf(&b, NULL, " (%s)%s%s", s->format,
 				s->missing[0] ? ": without " : "", s->missing);
 		add_alignment(&b, s);
 		print_line(&b);
 	}
-	if (lines > REPORT_SOURCES)
-		reel_buf_printf(
-			&b, NULL, "and %s more sources: --json names them",
-			reel_num_count(num, c->sources - REPORT_SOURCES));
+	if (c->other_files)
+		reel_buf_printf(&b, NULL,
+				"and %s more source%s: --json names them",
+				reel_num_count(num, c->other_files),
+				c->other_files == 1 ? "" : "s");
 	print_line(&b);
 }
 

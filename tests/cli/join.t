@@ -158,6 +158,9 @@ import calls profiles
 is 'a pid that three processes have at a time joins none' \
 	"$(rows 'SELECT count(*) FROM process' "SELECT DISTINCT substr(joined, 1, 23) FROM source WHERE format = 'kineto'")" \
 	'6;0 of 3 processes joined;'
+check 'the report has a line for the files of each source' \
+	'[ "$("$IOREEL" report s.db | grep -c "^source: .* and 2 others (\(dftracer\|kineto\))")" = 2 ] &&
+	"$IOREEL" report s.db | grep -q "by clocks, error"'
 import profiles calls
 is 'in any order' "$(rows 'SELECT count(*) FROM process')" '6;'
 import calls one
