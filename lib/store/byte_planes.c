@@ -587,7 +587,9 @@ int reel_byte_planes_get(struct reel_codec *k, const struct reel_byte_planes *d,
 	}
 	if (word) {
 		bits = unpack_plane(k, data, word, bits_bytes(n));
-		n = bits ? count_bits(bits, n) : UINT32_MAX;
+		if (!bits)
+			return -1;
+		n = count_bits(bits, n);
 		if (n > d->n)
 			return -1;
 		data += word >> 1;
