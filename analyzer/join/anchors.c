@@ -16,21 +16,10 @@
 #include "lib/store/event.h"
 #include "lib/store/store.h"
 
-#include "analyzer/join/align.h"
+#include "analyzer/join/anchors.h"
 
 #define ANCHORS_MOST 1000000 /* spans that are read */
 #define REACH_NS 1000000     /* two tools begin or end a span within it */
-
-struct anchor {
-	uint64_t name; /* hash */
-	int64_t rank, start_ns, end_ns;
-};
-
-struct anchors {
-	struct anchor *at;
-	size_t n, room;
-	bool ranks; /* each has one */
-};
 
 static int add_anchor(struct anchors *list, sqlite3_stmt *q,
 		      struct reel_error *err)
@@ -51,14 +40,16 @@ static int add_anchor(struct anchors *list, sqlite3_stmt *q,
 			     : 0,
 		.rank = sqlite3_column_int64(q, 1),
 		.start_ns = sqlite3_column_int64(q, 2),
-		.end_ns = sqlite3_column_int64(q, 3)};
+		.end_ns = sqlite3_column_int64(q, 3),
+		.process = sqlite3_column_int64(q, 4)};
 	list->ranks &= sqlite3_column_type(q, 1) != SQLITE_NULL;
 	return 0;
 }
 
 /* Kernels and operators are of one source, and too many. */
 static const char anchor_sql[] =
-	"SELECT s.name, p.rank, s.start_ns, s.start_ns + s.dur_ns "
+	"SELECT s.name, p.rank, s.start_ns, s.start_ns + s.dur_ns, "
+	"process_id "
 	"FROM span s JOIN thread t USING (thread_id) "
 	"JOIN process p USING (process_id) "
 	"WHERE s.name NOT IN ('kernel', 'memcpy', 'cpu_op') AND s.closed";
@@ -76,7 +67,7 @@ static int read_anchors(struct anchors *list, const struct join_source *source,
 	return rc;
 }
 
-static int by_name_rank(const void *a, const void *b)
+int join_by_name_rank(const void *a, const void *b)
 {
 	const struct anchor *x = a, *y = b;
 
@@ -87,12 +78,27 @@ static int by_name_rank(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+size_t join_anchors_find(const struct anchors *list, const struct anchor *key)
+{
+	size_t low = 0, high = list->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (join_by_name_rank(&list->at[mid], key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 static void sort_anchors(struct anchors *list, bool ranks)
 {
 	for (size_t i = 0; !ranks && i < list->n; i++)
 		list->at[i].rank = 0;
 	if (list->n)
-		qsort(list->at, list->n, sizeof(*list->at), by_name_rank);
+		qsort(list->at, list->n, sizeof(*list->at), join_by_name_rank);
 }
 
 /* The anchors from *@i on with the name and rank of @key; *@i is behind them. */
@@ -224,6 +230,8 @@ int join_by_anchors(struct join_shift *out, const struct join_source *a,
 	if (!rc)
 		rc = each_group(&list[0], &list[1], add_votes, &votes, err);
 	if (!rc && join_votes_peak(&votes, INT64_MAX, &peak))
+		rc = join_evidence(&list[0], &list[1], &peak, err);
+	if (rc == 1)
 		rc = measure(out, &list[0], &list[1], &peak, err);
 	join_votes_fini(&votes);
 	free(list[0].at);

@@ -83,6 +83,14 @@ make_job regular 1 >out
 is 'steps of one length: no distinct place, refused' "$(fails job.strace profile.json)" '1 1 0'
 check 'the message asks for --shift' 'grep -q "cannot align .profile.json. with .job.strace.*give --shift" err'
 is 'anchors of steps of one length: the same' "$(fails --align anchors job.chrome.json profile.json)" '1 1 0'
+make_spans() { python3 "$TOP/tests/cli/join_spans.py" "$@" >truth; }
+make_spans 3 4 150 151
+is 'one step beside another one: the ranges of a step are one observation, refused' "$(fails first.json kineto)" '1 1 0'
+make_spans 0 2 10 12 4 2000
+is 'two steps beside two others of four ranks: the same' "$(fails first.json kineto)" '1 1 0'
+make_spans 0 40 30 36 4 2000
+import first.json kineto
+is 'six steps that both have: found' "$(near $(cat truth))" 1
 python3 - <<'P'
 import json
 with open("few.strace", "w") as f:
