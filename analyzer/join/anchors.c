@@ -197,19 +197,23 @@ static int add_limits(void *ctx, const struct group *g, struct reel_error *err)
 
 /*
  * The span of one tool lies within that of the other, or a little before or after it:
- * its starts tell another shift than its ends. The true one is between them.
+ * its starts tell another shift than its ends. The true one is between them. And it
+ * changes where one clock is faster.
  */
-static int measure(struct join_shift *out, const struct anchors *a,
+static int measure(struct join_shift *out, struct anchors *a,
 		   const struct anchors *b, const struct join_peak *peak,
 		   struct reel_error *err)
 {
-	int64_t at_ns = join_peak_quantile(peak, .5);
+	int64_t at_ns = join_peak_quantile(peak, .5), low_ns, high_ns;
 	struct limits l = {at_ns, at_ns, at_ns};
 
 	if (each_group(a, b, add_limits, &l, err))
 		return -1;
-	*out = (struct join_shift){l.low_ns + (l.high_ns - l.low_ns) / 2,
-				   (l.high_ns - l.low_ns) / 2 + peak->width_ns,
+	join_drift(&low_ns, &high_ns, a, b, peak);
+	low_ns = low_ns < l.low_ns ? low_ns : l.low_ns;
+	high_ns = high_ns > l.high_ns ? high_ns : l.high_ns;
+	*out = (struct join_shift){low_ns + (high_ns - low_ns) / 2,
+				   (high_ns - low_ns) / 2 + peak->width_ns,
 				   "anchors"};
 	return 1;
 }

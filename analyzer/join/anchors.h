@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Anchors: spans of two stores that may be the same. Only anchors.c and
- * evidence.c include it. */
+/* Anchors: spans of two stores that may be the same. Only anchors.c, evidence.c and
+ * drift.c include it. */
 #ifndef ANALYZER_JOIN_ANCHORS_H
 #define ANALYZER_JOIN_ANCHORS_H
 
@@ -30,5 +30,10 @@ size_t join_anchors_find(const struct anchors *list, const struct anchor *key);
  * accident? Lists are sorted by join_by_name_rank(). 1, 0, or -1 with @err. */
 int join_evidence(const struct anchors *a, const struct anchors *b,
 		  const struct join_peak *peak, struct reel_error *err);
+
+/* drift.c: the least and the largest shift over the time that both have. @b is sorted
+ * by join_by_name_rank(); @a is sorted by time on return. */
+void join_drift(int64_t *low_ns, int64_t *high_ns, struct anchors *a,
+		const struct anchors *b, const struct join_peak *peak);
 
 #endif

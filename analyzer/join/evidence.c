@@ -12,14 +12,23 @@
 
 #include "analyzer/join/anchors.h"
 
-#define GAPS_LEAST 3	 /* four moments */
-#define CHANCE_MOST .001 /* that the gaps of any pair of moments agree */
+#define GAPS_LEAST 3	   /* four moments */
+#define CHANCE_MOST .001   /* that the gaps of any pair of moments agree */
+#define CHANCE_LARGEST .99 /* of one gap */
+#define MATCHED .8	   /* of the gaps of a true shift */
+#define RESOLUTION_NS 1000 /* of times in most formats */
 
 /* Spans of one name and rank: all of @b, one process of @a. */
 struct trial {
 	const struct anchor *a, *b;
 	size_t na, nb;
 	int64_t low_ns, high_ns; /* of the window */
+};
+
+/* The gaps on end that agree most. */
+struct stretch {
+	double odds, best;
+	int gaps;
 };
 
 static int by_value(const void *a, const void *b)
@@ -53,7 +62,7 @@ static int find_gaps(struct join_series *gaps, const struct anchor *at,
 	return 0;
 }
 
-/* The chance that another gap is within @width_ns of @ns: by how near a quarter of all
+/* The chance that another gap is in a window of @width_ns around @ns: by how near a quarter of all
  * gaps are to it. */
 static double gap_chance(const struct join_series *gaps, int64_t ns,
 			 int64_t width_ns)
@@ -81,10 +90,8 @@ static double gap_chance(const struct join_series *gaps, int64_t ns,
 	}
 	if (near_ns == INT64_MAX)
 		near_ns = gaps->at[gaps->n - 1] - gaps->at[gaps->n - 1 - k];
-	if (near_ns <= 2 * width_ns)
-		return 1;
-	return 2. * (double)width_ns / (double)near_ns * (double)k /
-	       (double)gaps->n;
+	return (double)width_ns * (double)k / (double)gaps->n /
+	       (double)(near_ns + 1);
 }
 
 /* Is a span of @b in the window of @a? */
@@ -103,52 +110,46 @@ static bool is_matched(const struct trial *t, const struct anchor *a)
 	return low < t->nb && t->b[low].start_ns <= a->start_ns - t->low_ns;
 }
 
-/* The logarithm of the odds against @matched of @n gaps by accident, if @chance is that
- * of one (Chernoff's bound). */
-static double odds(double matched, double n, double chance)
+/*
+ * The logarithm of the odds that gaps agree for a reason and not by accident. It counts
+ * over the stretch where it is largest: clocks may drift apart out of it.
+ */
+static void add_gap(struct stretch *s, double chance, bool matched)
 {
-	double share = matched / n, sum = 0;
-
-	if (share <= chance)
-		return 0;
-	sum += share * log(share / chance);
-	if (share < 1)
-		sum += (1 - share) * log((1 - share) / (1 - chance));
-	return n * sum;
+	chance = chance < CHANCE_LARGEST ? chance : CHANCE_LARGEST;
+	s->odds += matched ? log(MATCHED / chance)
+			   : log((1 - MATCHED) / (1 - chance));
+	s->gaps += matched;
+	if (s->odds < 0)
+		*s = (struct stretch){.best = s->best};
+	if (s->odds > s->best && s->gaps >= GAPS_LEAST)
+		s->best = s->odds;
 }
 
 static bool is_accident(const struct trial *t, const struct join_series *gaps)
 {
-	int64_t width_ns = t->high_ns - t->low_ns + 1000;
+	int64_t width_ns = t->high_ns - t->low_ns + RESOLUTION_NS;
 	int64_t first_ns = t->b[0].start_ns + t->low_ns;
 	int64_t last_ns = t->b[t->nb - 1].start_ns + t->high_ns;
-	double chance = 0, dense = 1;
-	size_t n = 0, matched = 0;
+	struct stretch s = {0};
+	double dense = last_ns > first_ns ? (double)width_ns * (double)t->nb /
+						    (double)(last_ns - first_ns)
+					  : 1;
 	bool before = false;
 
-	if (last_ns > first_ns)
-		dense = (double)width_ns * (double)t->nb /
-			(double)(last_ns - first_ns);
 	for (size_t i = 0; i < t->na; i++) {
-		bool now = is_matched(t, &t->a[i]);
+		const struct anchor *a = &t->a[i];
+		bool now = is_matched(t, a);
 
-		if (i && t->a[i - 1].start_ns >= first_ns &&
-		    t->a[i].start_ns <= last_ns) {
-			double p =
+		if (i && a[-1].start_ns >= first_ns && a->start_ns <= last_ns)
+			add_gap(&s,
 				dense + gap_chance(gaps,
-						   t->a[i].start_ns -
-							   t->a[i - 1].start_ns,
-						   width_ns);
-
-			n++;
-			matched += before && now;
-			chance += p < 1 ? p : 1;
-		}
+						   a->start_ns - a[-1].start_ns,
+						   width_ns),
+				before && now);
 		before = now;
 	}
-	return matched < GAPS_LEAST ||
-	       odds((double)matched, (double)n, chance / (double)n) <
-		       log((double)t->na * (double)t->nb / CHANCE_MOST);
+	return s.best < log((double)t->na * (double)t->nb / CHANCE_MOST);
 }
 
 /* One process after the other of the @t->na spans of a group. */

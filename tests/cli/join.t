@@ -91,6 +91,17 @@ is 'two steps beside two others of four ranks: the same' "$(fails first.json kin
 make_spans 0 40 30 36 4 2000
 import first.json kineto
 is 'six steps that both have: found' "$(near $(cat truth))" 1
+# farthest: is the step whose times differ most within the bound, and by how many ms do they?
+farthest() {
+	sql s.db "WITH s AS (SELECT name, start_ns, row_number() OVER (PARTITION BY name ORDER BY start_ns) AS n
+			FROM v_span WHERE name IN ('step', 'kineto: step'))
+		SELECT max(abs(a.start_ns - b.start_ns)) <= (SELECT shift_error_ns FROM source WHERE source_id = 2),
+			max(abs(a.start_ns - b.start_ns)) / 1000000
+		FROM s AS a JOIN s AS b USING (n) WHERE a.name <> b.name" | tr '\t\n' ' ;'
+}
+make_spans 0 1000 0 1000 1 20000 100
+import first.json kineto
+is 'a clock that is fast by 100 ppm: the bound holds for the first step and the last' "$(farthest)" '1 5;'
 python3 - <<'P'
 import json
 with open("few.strace", "w") as f:
