@@ -214,25 +214,30 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Half the usual time from a fetch to the next: nearer than that no other fetch
- * is meant. */
-static int find_reach(int64_t *reach_ns, const struct fetches *f,
+/* The usual one of @to[i + late] - @from[i]; 0: none. */
+static int find_usual(int64_t *ns, const struct join_series *from,
+		      const struct join_series *to, size_t late,
 		      struct reel_error *err)
 {
 	struct join_series d = {0};
 	int rc = 0;
 
-	for (size_t i = 1; !rc && i < f->start.n; i++)
-		rc = join_series_add(&d, f->start.at[i] - f->start.at[i - 1],
-				     err);
-	*reach_ns = REACH_MOST_NS;
+	for (size_t i = 0; !rc && i + late < to->n; i++)
+		rc = join_series_add(&d, to->at[i + late] - from->at[i], err);
+	*ns = 0;
 	if (!rc && d.n) {
 		qsort(d.at, d.n, sizeof(*d.at), by_value);
-		if (d.at[d.n / 2] / 2 < *reach_ns)
-			*reach_ns = d.at[d.n / 2] / 2;
+		*ns = d.at[d.n / 2];
 	}
 	join_series_fini(&d);
 	return rc;
+}
+
+/* Half the time from a fetch to the next: nearer than that no other fetch is meant. */
+static int64_t find_reach(int64_t period_ns)
+{
+	return period_ns && period_ns / 2 < REACH_MOST_NS ? period_ns / 2
+							  : REACH_MOST_NS;
 }
 
 /* The place of the shift: a distinct peak of some edges. */
@@ -335,18 +340,22 @@ static struct limit steadier_of(struct limit a, struct limit b)
 }
 
 /*
- * The middle between the limits; without one of them, the other. Bursts that the end
- * of a fetch causes end after it: no low limit.
+ * The middle between the limits; without one of them, the other, from which the true
+ * shift is up to @period_ns away, and the length of a burst if its end was taken. Bursts that the end of a fetch causes end after it: no
+ * low limit.
  */
 static int measure(struct join_shift *out, const struct place *place,
 		   const struct bursts *b, const struct fetches *f,
-		   struct edges *e, int64_t reach_ns, struct reel_error *err)
+		   struct edges *e, int64_t period_ns, struct reel_error *err)
 {
+	int64_t reach_ns = find_reach(period_ns);
 	int64_t pause_ns =
 		reach_ns / 2 > place->gap_ns ? reach_ns / 2 : place->gap_ns;
 	struct limit low, high, handed_out;
+	int64_t burst_ns;
 
 	if (find_edges(e, b, place->gap_ns, err) ||
+	    find_usual(&burst_ns, &e->start, &e->end, 0, err) ||
 	    find_limit(&low, place, reach_ns, &e->end, &f->end, 1 - EDGE,
 		       LOW_LEAST, err) ||
 	    find_limit(&high, place, reach_ns, &e->start, &f->start, EDGE,
@@ -357,8 +366,8 @@ static int measure(struct join_shift *out, const struct place *place,
 		return -1;
 	high = steadier_of(high, handed_out);
 	low.found &= !high.found || low.ns <= high.ns;
-	*out = (struct join_shift){place->at_ns, reach_ns + place->width_ns,
-				   "reads"};
+	*out = (struct join_shift){
+		place->at_ns, period_ns + burst_ns + place->width_ns, "reads"};
 	if (low.found && high.found) {
 		out->ns = low.ns + (high.ns - low.ns) / 2;
 		out->error_ns = (high.ns - low.ns) / 2 + place->width_ns;
@@ -376,19 +385,19 @@ static int match_sides(struct join_shift *out, const struct join_source *io,
 	struct bursts b = {0};
 	struct edges e = {0};
 	struct place place = {0};
-	int64_t reach_ns = 0;
+	int64_t period_ns = 0;
 	int rc = read_fetches(&f, spans, err);
 
 	if (!rc && f.start.n)
 		rc = read_bursts(&b, io, f.rank, err);
 	if (!rc && b.n)
-		rc = find_reach(&reach_ns, &f, err) ||
-				     find_place(&place, &b, &f, &e, reach_ns,
-						err)
+		rc = find_usual(&period_ns, &f.start, &f.start, 1, err) ||
+				     find_place(&place, &b, &f, &e,
+						find_reach(period_ns), err)
 			     ? -1
 			     : 0;
 	if (!rc && place.found)
-		rc = measure(out, &place, &b, &f, &e, reach_ns, err) ? -1 : 1;
+		rc = measure(out, &place, &b, &f, &e, period_ns, err) ? -1 : 1;
 	join_series_fini(&f.start);
 	join_series_fini(&f.end);
 	join_series_fini(&e.start);

@@ -103,6 +103,27 @@ make_spans 0 1000 0 1000 1 20000 100
 import first.json kineto
 is 'a clock that is fast by 100 ppm: the bound holds for the first step and the last' "$(farthest)" '1 5;'
 python3 - <<'P'
+import json, random
+rng, at = random.Random(1), 0
+spans, reads = [], []
+for i in range(100):
+    at += 110000 + rng.randrange(40000) - 20000
+    spans.append({"ph": "X", "name": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                  "cat": "user_annotation", "pid": 7, "tid": 7, "ts": at, "dur": 10000})
+    for k in range(3):
+        late = at + 10000 + 50000 + rng.randrange(2000) + k * 7000
+        reads.append(f'8 1795000{late / 1e6:010.6f} read(3</data/x.bin>, ""..., 4096) = 4096 <0.006000>\n')
+with open("late.strace", "w") as f:
+    f.writelines(reads)
+with open("late.json", "w") as f:
+    json.dump({"schemaVersion": 1, "traceEvents": spans}, f)
+P
+import late.strace late.json
+is 'reads of a worker that begins 50 ms after its fetch: within the bound' \
+	"$(rows "SELECT abs((SELECT min(start_ns) FROM event) - min(start_ns + dur_ns) - 50000000) < (SELECT shift_error_ns
+		FROM source WHERE source_id = 2) FROM span WHERE name = 'fetch'" \
+		"SELECT abs((SELECT min(start_ns) FROM event) - min(start_ns + dur_ns)) < 10000000 FROM span WHERE name = 'fetch'")" '1;1;'
+python3 - <<'P'
 import json
 with open("few.strace", "w") as f:
     for i in range(20):
