@@ -40,7 +40,9 @@ void join_series_fini(struct join_series *s);
 struct join_votes {
 	int64_t *diff;
 	size_t n, room;
-	size_t matches; /* the most that the true shift can have */
+	size_t matches;	  /* the most that the true shift can have */
+	unsigned sample;  /* of series that are too long for all pairs */
+	unsigned samples; /* that are needed to see all; 0: this one does */
 };
 
 int join_votes_add(struct join_votes *v, const struct join_series *a,

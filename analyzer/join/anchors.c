@@ -167,12 +167,13 @@ static int add_votes(void *ctx, const struct group *g, struct reel_error *err)
 /* The shifts that single groups tell, around the one of all of them. */
 struct limits {
 	int64_t at_ns, low_ns, high_ns;
+	unsigned sample;
 };
 
 static int add_limit(struct limits *l, const struct join_series *a,
 		     const struct join_series *b, struct reel_error *err)
 {
-	struct join_votes votes = {0};
+	struct join_votes votes = {.sample = l->sample};
 	struct join_peak p;
 	int rc = join_votes_add(&votes, a, b, err);
 
@@ -202,10 +203,10 @@ static int add_limits(void *ctx, const struct group *g, struct reel_error *err)
  */
 static int measure(struct join_shift *out, struct anchors *a,
 		   const struct anchors *b, const struct join_peak *peak,
-		   struct reel_error *err)
+		   unsigned sample, struct reel_error *err)
 {
 	int64_t at_ns = join_peak_quantile(peak, .5), low_ns, high_ns;
-	struct limits l = {at_ns, at_ns, at_ns};
+	struct limits l = {at_ns, at_ns, at_ns, sample};
 
 	if (each_group(a, b, add_limits, &l, err))
 		return -1;
@@ -218,12 +219,29 @@ static int measure(struct join_shift *out, struct anchors *a,
 	return 1;
 }
 
+/* 1: a shift by sample @votes->sample of each series, 0: none there. */
+static int try_sample(struct join_shift *out, struct anchors list[2],
+		      struct join_votes *votes, struct reel_error *err)
+{
+	struct join_peak peak;
+	int rc;
+
+	votes->n = votes->matches = 0;
+	if (each_group(&list[0], &list[1], add_votes, votes, err))
+		return -1;
+	if (!join_votes_peak(votes, INT64_MAX, &peak))
+		return 0;
+	rc = join_evidence(&list[0], &list[1], &peak, err);
+	return rc == 1 ? measure(out, &list[0], &list[1], &peak, votes->sample,
+				 err)
+		       : rc;
+}
+
 int join_by_anchors(struct join_shift *out, const struct join_source *a,
 		    const struct join_source *b, struct reel_error *err)
 {
 	struct anchors list[2] = {{0}};
 	struct join_votes votes = {0};
-	struct join_peak peak;
 	int rc =
 		read_anchors(&list[0], a, err) || read_anchors(&list[1], b, err)
 			? -1
@@ -231,12 +249,9 @@ int join_by_anchors(struct join_shift *out, const struct join_source *a,
 
 	for (int i = 0; !rc && i < 2; i++)
 		sort_anchors(&list[i], list[0].ranks && list[1].ranks);
-	if (!rc)
-		rc = each_group(&list[0], &list[1], add_votes, &votes, err);
-	if (!rc && join_votes_peak(&votes, INT64_MAX, &peak))
-		rc = join_evidence(&list[0], &list[1], &peak, err);
-	if (rc == 1)
-		rc = measure(out, &list[0], &list[1], &peak, err);
+	do
+		rc = rc ? rc : try_sample(out, list, &votes, err);
+	while (!rc && ++votes.sample < votes.samples);
 	join_votes_fini(&votes);
 	free(list[0].at);
 	free(list[1].at);

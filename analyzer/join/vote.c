@@ -13,7 +13,8 @@
 #include "analyzer/join/align.h"
 
 #define PAIRS_MOST (4u << 20) /* of two series: 32 MiB */
-#define SIDE_MOST (PAIRS_MOST / 512)
+#define SIDE_MOST (PAIRS_MOST / 64)
+#define WINDOWS_B 3
 #define VOTES_LEAST 6
 #define MATCHED_LEAST .3 /* of the moments that could match */
 #define SECOND_MOST .6	 /* of the votes of the peak, for any other one */
@@ -44,19 +45,34 @@ void join_votes_fini(struct join_votes *v)
 	*v = (struct join_votes){0};
 }
 
-/* A part votes where series are too long for all pairs: the first moments of
- * @a, and of @b those around its middle, which are within @a more likely. */
+/* The start of window @i of @n that are spread evenly over @of moments. */
+static size_t window_start(size_t of, size_t room, size_t i, size_t n)
+{
+	return n > 1 ? (of - room) / (n - 1) * i : (of - room) / 2;
+}
+
+/* Windows of @b around its middle, its first quarter and its last one, for each window
+ * of @a. Neighbours stay together: gaps between them find the shift. */
 int join_votes_add(struct join_votes *v, const struct join_series *a,
 		   const struct join_series *b, struct reel_error *err)
 {
-	size_t na = a->n, nb = b->n, from = 0;
+	size_t na = a->n, nb = b->n, i = 0, k = 0;
 
 	if (!na || !nb)
 		return 0;
 	if (na * nb > PAIRS_MOST) {
+		static const size_t order[WINDOWS_B] = {2, 1, 3};
+		size_t windows;
+
 		na = na > SIDE_MOST ? SIDE_MOST : na;
 		nb = nb > PAIRS_MOST / na ? PAIRS_MOST / na : nb;
-		from = (b->n - nb) / 2;
+		windows = (a->n + na - 1) / na;
+		i = window_start(a->n, na, v->sample / WINDOWS_B % windows,
+				 windows);
+		k = window_start(b->n, nb, order[v->sample % WINDOWS_B],
+				 WINDOWS_B + 2);
+		if (windows * WINDOWS_B > v->samples)
+			v->samples = (unsigned)windows * WINDOWS_B;
 	}
 	if (v->n + na * nb > v->room) {
 		size_t room = 2 * v->room > v->n + na * nb ? 2 * v->room
@@ -66,9 +82,9 @@ int join_votes_add(struct join_votes *v, const struct join_series *a,
 			return -1;
 		v->room = room;
 	}
-	for (size_t i = 0; i < na; i++)
-		for (size_t k = from; k < from + nb; k++)
-			v->diff[v->n++] = a->at[i] - b->at[k];
+	for (size_t x = i; x < i + na; x++)
+		for (size_t y = k; y < k + nb; y++)
+			v->diff[v->n++] = a->at[x] - b->at[y];
 	v->matches += na < nb ? na : nb;
 	return 0;
 }

@@ -91,6 +91,9 @@ is 'two steps beside two others of four ranks: the same' "$(fails first.json kin
 make_spans 0 40 30 36 4 2000
 import first.json kineto
 is 'six steps that both have: found' "$(near $(cat truth))" 1
+make_spans 0 9500 8400 9400 1 20000
+import first.json kineto
+is 'a thousand steps late in a long run: found' "$(near $(cat truth))" 1
 # farthest: is the step whose times differ most within the bound, and by how many ms do they?
 farthest() {
 	sql s.db "WITH s AS (SELECT name, start_ns, row_number() OVER (PARTITION BY name ORDER BY start_ns) AS n
