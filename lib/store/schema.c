@@ -272,15 +272,19 @@ static bool names(const char *line, const char *start, const char *name)
 	return !isalnum((unsigned char)*line) && *line != '_';
 }
 
-/* Is the paragraph at @p, up to @end, about @name? */
+/* Is the paragraph at @p, up to @end, about @name? Its comment begins with a name;
+ * later lines of it may be "-- source: ...". */
 static bool is_about(const char *p, const char *end, const char *name)
 {
 	static const char *const starts[] = {
-		"CREATE TABLE ", "CREATE VIRTUAL TABLE ",
-		"CREATE VIEW ",	 "CREATE INDEX ",
-		"-- ",
+		"CREATE TABLE ",
+		"CREATE VIRTUAL TABLE ",
+		"CREATE VIEW ",
+		"CREATE INDEX ",
 	};
 
+	if (names(p, "-- ", name))
+		return true;
 	while (p < end) {
 		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 			if (names(p, starts[i], name))

@@ -114,6 +114,7 @@ chmod 755 ro
 
 check 'a dot command may be the query' \
 	'sql a.db .tables | grep -q v_event && sql a.db ".schema v_event" | grep -q start_ns'
+is 'of the table that is named alone' "$(sql a.db '.schema source' | grep -c CREATE)" 1
 check 'an unknown dot command is an error' '
 	for w in .tabels ".format xml" .format; do
 		sql a.db "$w" >out 2>err; [ $? = 1 ] && [ ! -s out ] && [ $(wc -l <err) = 1 ] || exit 1
