@@ -194,8 +194,8 @@ static size_t count_group(const struct anchors *list, size_t from)
 	return n;
 }
 
-int join_evidence(const struct anchors *a, const struct anchors *b,
-		  const struct join_peak *peak, struct reel_error *err)
+static int find_evidence(const struct anchors *a, const struct anchors *b,
+			 const struct join_peak *peak, struct reel_error *err)
 {
 	struct join_series gaps[2] = {{0}};
 	int rc = 0;
@@ -221,5 +221,37 @@ int join_evidence(const struct anchors *a, const struct anchors *b,
 	}
 	join_series_fini(&gaps[0]);
 	join_series_fini(&gaps[1]);
+	return rc;
+}
+
+/* A copy of @list in which each anchor begins where it ends. 0, or -1 with @err. */
+static int copy_ends(struct anchors *to, const struct anchors *list,
+		     struct reel_error *err)
+{
+	to->at = reel_alloc(list->n + 1, sizeof(*to->at), err);
+	if (!to->at)
+		return -1;
+	for (; to->n < list->n; to->n++) {
+		to->at[to->n] = list->at[to->n];
+		to->at[to->n].start_ns = list->at[to->n].end_ns;
+	}
+	qsort(to->at, to->n, sizeof(*to->at), join_by_name_rank);
+	return 0;
+}
+
+/* Two tools begin spans at one distance and end them at another: the window holds the
+ * starts or the ends. */
+int join_evidence(const struct anchors *a, const struct anchors *b,
+		  const struct join_peak *peak, struct reel_error *err)
+{
+	struct anchors ends[2] = {{0}};
+	int rc = find_evidence(a, b, peak, err);
+
+	if (!rc)
+		rc = copy_ends(&ends[0], a, err) || copy_ends(&ends[1], b, err)
+			     ? -1
+			     : find_evidence(&ends[0], &ends[1], peak, err);
+	free(ends[0].at);
+	free(ends[1].at);
 	return rc;
 }

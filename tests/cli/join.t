@@ -175,6 +175,25 @@ is 'processes without a pid in common are beside each other' \
 	"$(rows 'SELECT pid FROM process' 'SELECT substr(joined, 1, 23) FROM source WHERE source_id = 2')" \
 	'4242;17;0 of 1 processes joined;'
 
+# One tool begins each fetch up to 0.2 ms late, both end it within 10 us.
+python3 - <<'EOF'
+import json, random
+rng, at, late, exact = random.Random(4), 0, [], []
+for i in range(40):
+    dur = rng.randint(4000, 16000)
+    skew = rng.randint(0, 200)
+    exact.append((at, dur))
+    late.append((at + skew, dur - skew + rng.randint(0, 10)))
+    at += dur + rng.randint(20000, 180000)
+for name, spans, kind in ("late", late, "fetch"), ("exact", exact, "enumerate(DataLoader)#x"):
+    ev = [{"ph": "X", "name": kind, "pid": 7, "tid": 7, "ts": t + 500, "dur": d,
+           **({"cat": "user_annotation"} if name == "exact" else {})} for t, d in spans]
+    json.dump({"traceEvents": ev, **({"schemaVersion": 1} if name == "exact" else {})}, open(name + ".json", "w"))
+EOF
+check 'spans that only end together are anchors' 'import --align anchors late.json exact.json'
+is 'within their bound, which is small' "$(rows "SELECT abs(shift_ns) <= shift_error_ns + 200000, shift_error_ns < 1000000,
+	aligned_by FROM source WHERE source_id = 2")" '1 1 anchors;'
+
 # Containers: each node has a pid 100 of its own, and profiles do not name hosts.
 cat >nodes.py <<'EOF'
 import json, os
