@@ -326,6 +326,8 @@ static int set_offset(struct import *im, struct reel_event *to,
 	if (at_offset || !to->file ||
 	    (to->fd < 0 && ev->phase != DFTRACER_PHASE_2_EVENT))
 		return 0;
+	if (to->result < 0 && is_open_call(to->call))
+		return 0;
 	if (to->call != REEL_CALL_LSEEK && to->call != REEL_CALL_READ &&
 	    to->call != REEL_CALL_WRITE && to->call != REEL_CALL_CLOSE &&
 	    !is_open_call(to->call))

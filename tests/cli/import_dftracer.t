@@ -105,6 +105,27 @@ done
 gzip -c one.pfw >both.pfw.gz && gzip -c two.pfw >>both.pfw.gz
 check 'two compressed ones' 'import both.pfw.gz && [ "$(sql s.db "SELECT count(*) FROM v_event")" = 22 ]'
 
+# --- calls that failed -----------------------------------------------------------
+awk 'BEGIN {
+	print "["
+	split("open:-1 read:-1 read:100 write:-1 close:-1 lseek:-1 mmap:-4096 fread:3", call, " ")
+	for (i = 0; i < 80; i++) {
+		split(call[i % 8 + 1], c, ":")
+		printf("{\"id\":%d,\"name\":\"%s\",\"cat\":\"%s\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":100,\"ph\":\"X\",", i,
+			c[1], c[1] == "fread" ? "STDIO" : "POSIX", 1000 + 1000 * i)
+		printf("\"args\":{\"hostname\":\"h\",\"fname\":\"/d/a\",\"ret\":%s,\"count\":100,\"size\":1}}\n", c[2])
+	}
+}' </dev/null >failed.pfw
+check 'calls that failed' 'import failed.pfw'
+is 'they have no bytes, and an errno that is none' \
+	"$(sql s.db "SELECT call, result, errno, sum(calls), coalesce(sum(bytes), '-') FROM v_event GROUP BY 1, 2, 3 ORDER BY 1, 2" | tr '\t\n' ' ;')" \
+	'close -1 -1 10 -;fread 3 0 10 30;lseek -1 -1 10 -;mmap -4096 0 10 -;open -1 -1 10 -;read -1 -1 10 -;read 100 0 10 1000;write -1 -1 10 -;'
+is 'they are errors of the calls and the file, which was never opened' \
+	"$(sql s.db "SELECT (SELECT group_concat(call || ' ' || errno || ' ' || calls, ', ') FROM (SELECT * FROM v_error ORDER BY call)),
+		opens, errors, reads, read_bytes FROM v_file WHERE path = '/d/a'" | tr '\t' ';')" \
+	'close -1 10, lseek -1 10, open -1 10, read -1 10, write -1 10;0;50;30;1030'
+check 'the report counts them, of a reason that is not known' '"$IOREEL" report s.db | tr -s " \n" " " | grep -q "50 of these calls failed.*close (errno not known)"'
+
 # --- 1.0 and later: hashes, in two files ---------------------------------------
 mkdir new
 cat >new/a.pfw <<'EOF2'
@@ -164,6 +185,8 @@ cat >two/a.pfw <<'EOF2'
 {"id":1,"name":"open64","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000100,"dur":17,"ph":1,"args":{"hhash":"a1","flags":524288,"fhash":"f1"}}
 {"id":2,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000200,"dur":3,"ph":1,"args":{"hhash":"a1","ret":100,"count":400,"fhash":"f1"}}
 {"id":3,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000300,"dur":3,"ph":1,"args":{"hhash":"a1","ret":50,"count":400,"fhash":"f1"}}
+{"id":13,"name":"open64","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000310,"dur":1,"ph":1,"args":{"hhash":"a1","ret":-1,"fhash":"f1"}}
+{"id":14,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000320,"dur":3,"ph":1,"args":{"hhash":"a1","ret":10,"count":10,"fhash":"f1"}}
 {"id":4,"name":"open64","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000400,"dur":1,"ph":1,"args":{"hhash":"a1","flags":524288,"fhash":"f1"}}
 {"id":5,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000500,"dur":3,"ph":1,"args":{"hhash":"a1","ret":50,"count":400,"fhash":"f1"}}
 {"id":6,"name":"close","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1795634595000000600,"dur":3,"ph":1,"args":{"hhash":"a1","ret":0,"fhash":"f1"}}
@@ -179,6 +202,8 @@ cat >want <<'EOF2'
 open|/d/x|-|-|-|0|17
 read|/d/x|-|0|400|100|3
 read|/d/x|-|100|400|50|3
+open|/d/x|-|-|-|-1|1
+read|/d/x|-|150|10|10|3
 open|/d/x|-|-|-|0|1
 read|/d/x|-|-|400|50|3
 close|/d/x|-|-|-|0|3
