@@ -2,8 +2,8 @@
 /*
  * Prefetches of data that is used soon.
  *
- * GCC takes a function that only prefetches as one without effects, and removes
- * calls of it (measured with GCC 12). The empty assembly keeps them.
+ * GCC may take a function that only prefetches as one without effects, and remove
+ * calls of it (GCC 12 does, in loops over a batch). The empty assembly keeps them.
  */
 #ifndef LIB_PREFETCH_H
 #define LIB_PREFETCH_H
