@@ -25,11 +25,11 @@
 #define MIN_MATCH 7
 #define SPARSE 16 /* added to the number of planes of a column: it has bits */
 #define SPARSE_FROM 256 /* rows */
+#define COLUMN_PLANES 9 /* the most of a column, with its bits */
 /* Each column: the lengths of its planes and bits, or a constant. */
-#define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 9 * 5 + 10))
+#define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + COLUMN_PLANES * 5 + 10))
 #define FRONT (REEL_PLANES_HEAD + DIRECTORY_MAX)
 
-#define COLUMN_PLANES 9 /* the most of a column, with its bits */
 #define PLANES (REEL_PLANES_COLUMNS * COLUMN_PLANES)
 
 /* Expanded planes that a reader keeps: those of a column and, before them, as many
