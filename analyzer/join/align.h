@@ -35,6 +35,8 @@ struct join_series {
 int join_series_add(struct join_series *s, int64_t at_ns,
 		    struct reel_error *err);
 void join_series_fini(struct join_series *s);
+/* qsort() of the moments of a series. */
+int join_by_value(const void *a, const void *b);
 
 /* All differences a - b of pairs of series. Zeroed is empty. */
 struct join_votes {

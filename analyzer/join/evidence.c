@@ -31,13 +31,6 @@ struct stretch {
 	int gaps;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool is_group(const struct anchor *a, const struct anchor *b)
 {
 	return a->name == b->name && a->rank == b->rank;
@@ -58,12 +51,12 @@ static int find_gaps(struct join_series *gaps, const struct anchor *at,
 		last_ns = at[i].start_ns;
 	}
 	if (gaps->n)
-		qsort(gaps->at, gaps->n, sizeof(*gaps->at), by_value);
+		qsort(gaps->at, gaps->n, sizeof(*gaps->at), join_by_value);
 	return 0;
 }
 
-/* The chance that another gap is in a window of @width_ns around @ns: by how near a quarter of all
- * gaps are to it. */
+/* The chance that another gap is in a window of @width_ns around @ns: by how near a
+ * quarter of all gaps are to it. */
 static double gap_chance(const struct join_series *gaps, int64_t ns,
 			 int64_t width_ns)
 {

@@ -207,13 +207,6 @@ static int find_edges(struct edges *e, const struct bursts *b, int64_t gap_ns,
 	return b->n ? join_series_add(&e->end, end_ns, err) : 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The usual one of @to[i + late] - @from[i]; 0: none. */
 static int find_usual(int64_t *ns, const struct join_series *from,
 		      const struct join_series *to, size_t late,
@@ -226,7 +219,7 @@ static int find_usual(int64_t *ns, const struct join_series *from,
 		rc = join_series_add(&d, to->at[i + late] - from->at[i], err);
 	*ns = 0;
 	if (!rc && d.n) {
-		qsort(d.at, d.n, sizeof(*d.at), by_value);
+		qsort(d.at, d.n, sizeof(*d.at), join_by_value);
 		*ns = d.at[d.n / 2];
 	}
 	join_series_fini(&d);
@@ -341,8 +334,8 @@ static struct limit steadier_of(struct limit a, struct limit b)
 
 /*
  * The middle between the limits; without one of them, the other, from which the true
- * shift is up to @period_ns away, and the length of a burst if its end was taken. Bursts that the end of a fetch causes end after it: no
- * low limit.
+ * shift is up to @period_ns away, and the length of a burst if its end was taken. Bursts
+ * that the end of a fetch causes end after it: no low limit.
  */
 static int measure(struct join_shift *out, const struct place *place,
 		   const struct bursts *b, const struct fetches *f,

@@ -89,7 +89,7 @@ int join_votes_add(struct join_votes *v, const struct join_series *a,
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
+int join_by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -148,7 +148,7 @@ bool join_votes_peak(struct join_votes *v, int64_t most_ns,
 
 	if (v->matches < VOTES_LEAST)
 		return false;
-	qsort(v->diff, v->n, sizeof(*v->diff), by_value);
+	qsort(v->diff, v->n, sizeof(*v->diff), join_by_value);
 	for (size_t i = 0; i < sizeof(widths_us) / sizeof(*widths_us) &&
 			   widths_us[i] * 1000 <= most_ns;
 	     i++) {
@@ -176,7 +176,7 @@ bool join_votes_near(struct join_votes *v, int64_t at_ns, int64_t reach_ns,
 
 	if (!v->n)
 		return false;
-	qsort(v->diff, v->n, sizeof(*v->diff), by_value);
+	qsort(v->diff, v->n, sizeof(*v->diff), join_by_value);
 	while (from < v->n && v->diff[from] < at_ns - reach_ns)
 		from++;
 	for (to = from; to < v->n && v->diff[to] <= at_ns + reach_ns;)
