@@ -75,6 +75,11 @@ is 'units, an end, results, newlines in quotes, hosts' "$(events)" \
 	'0|250500|read|two\nlines||||-1||7|8
 2000000|1000|read|y||100|100|100||7|9'
 is 'errno of a negative result' "$(sql s.db 'SELECT errno FROM event ORDER BY start_ns LIMIT 1')" 13
+printf 't,c,p,res\n1,read,x,-1\n2,read,x,-5000\n3,read,x,7\n' >failed.csv
+cp s.db odd.db && import --map 'start=t,call=c,path=p,result=res' failed.csv
+is 'a failure without an errno' "$(sql s.db 'SELECT result, errno, coalesce(bytes, "-"), (SELECT errors FROM v_summary) FROM v_event
+	ORDER BY start_ns' | tr "$tab\n" ' ;')" '-1 -1 - 2;-1 -1 - 2;7 0 7 2;'
+mv odd.db s.db
 is 'a row that ends before its start' "$(sql s.db 'SELECT reason, count FROM loss' | tr "$tab" ' ')" \
 	'not_understood 1'
 is 'hosts' "$(sql s.db 'SELECT name FROM host ORDER BY 1' | tr '\n' ' ')" 'n1 n2 '

@@ -229,6 +229,15 @@ import calls one
 is 'nor the pid of a profile that three hosts have' "$(rows 'SELECT count(*) FROM process')" '4;'
 import calls/1.pfw one
 is 'with one host it does' "$(rows 'SELECT count(*) FROM process')" '1;'
+for node in 0 1 2; do
+	for i in $(seq 0 19); do
+		echo "17800000$((i / 10))$((i % 10)),0.1,read,/d/f,$((1000 * (node + 1))),$node,100,node$node"
+	done
+done | sed '1i t,d,call,path,size,rank,pid,host' >ranks.csv
+import --map 'start=t,duration=d,call=call,path=path,size=size,rank=rank,pid=pid,host=host' ranks.csv
+mv s.db by_rank.db && import --shift 0 by_rank.db ranks
+is 'where both have ranks, they join by rank' "$(rows 'SELECT p.rank, max(e.bytes), (SELECT count(*) FROM process) FROM v_event e
+	JOIN process p USING (process_id) GROUP BY 1')" '0 1000 3;1 2000 3;2 3000 3;'
 
 # A profile without pids, beside the same job as strace saw it.
 sed 's/"pid": 4242, //g' profile.json >nopid.json

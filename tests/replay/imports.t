@@ -82,6 +82,15 @@ played 'strace, a descriptor that the job inherited' strace inherited.txt
 each_sample 'DXT' dxt darshan/nonmpi_dxt.darshan darshan/nonmpi_dxt.dxt.txt.gz
 each_sample 'DFTracer' dftracer dftracer/test.pfw.gz
 each_sample 'strace' strace strace/out.txt.gz
+cat >no_errno.pfw <<-'END'
+	[
+	{"id":0,"name":"open64","cat":"POSIX","pid":1,"tid":1,"ph":"X","ts":1780000000000000,"dur":10,"args":{"hostname":"n","ret":-1,"flags":0,"fname":"/d/none"}}
+	{"id":1,"name":"open64","cat":"POSIX","pid":1,"tid":1,"ph":"X","ts":1780000000000100,"dur":10,"args":{"hostname":"n","ret":5,"flags":0,"fname":"/d/a"}}
+	{"id":2,"name":"read","cat":"POSIX","pid":1,"tid":1,"ph":"X","ts":1780000000000200,"dur":10,"args":{"hostname":"n","ret":9,"count":9,"fname":"/d/a","fd":5}}
+END
+"$IOREEL" import -q no_errno.pfw -o s.db
+check 'DFTracer, an open that failed: any error is its result' '
+	"$IOREEL" replay --afap s.db 2>&1 | grep -q "3 of 3 calls gave the recorded result"'
 cat >vector.txt <<-'END'
 	7 1700000000.000000 openat(AT_FDCWD</d>, "/d/o", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 3</d/o> <0.000010>
 	7 1700000000.000100 writev(3</d/o>, [{iov_base="a"..., iov_len=10}, ...], 200) = 2000 <0.000010>
