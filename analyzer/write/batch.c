@@ -161,31 +161,75 @@ static int pass_batch(struct writer_stage *s, const struct writer_batch *b,
 	return feed_batch(s, b, err);
 }
 
-/* The batches that wait for the stage. */
+/*
+ * With the lock: the stages that this thread works with next, on one batch, so
+ * that the batch meets the cache once: @s and, if they go together, those that
+ * nobody runs, as far as none of them is behind the others. Returns their
+ * number, 0 where no batch waits for them.
+ */
+static int next_stages(struct writer_stage *s, struct writer_stage **now)
+{
+	struct reel_writer *w = s->w;
+	uint64_t least = s->done;
+	int n = 0;
+
+	for (int i = 0; i < w->stages && w->together && !w->wanted; i++)
+		if (!w->stage[i].running && w->stage[i].done < least)
+			least = w->stage[i].done;
+	if (least >= w->made)
+		return 0;
+	for (int i = 0; i < w->stages; i++) {
+		struct writer_stage *other = &w->stage[i];
+
+		if (other->done != least)
+			continue;
+		if (other == s ||
+		    (w->together && !w->wanted && !other->running))
+			now[n++] = other;
+	}
+	return n;
+}
+
+/* With the lock, which is free meanwhile: one batch through the @n stages of
+ * @now. */
+static void run_stages(struct reel_writer *w, struct writer_stage *const *now,
+		       int n, int thread)
+{
+	const struct writer_batch *b = batch_at(w, now[0]->done);
+	struct reel_error err = {0};
+
+	for (int i = 0; i < n; i++) {
+		now[i]->running = true;
+		now[i]->thread = thread;
+	}
+	reel_pool_unlock(w->pool);
+	for (int i = 0; i < n && !err.code; i++)
+		pass_batch(now[i], b, &err);
+	reel_pool_lock(w->pool);
+	if (err.code)
+		writer_fail(w, &err);
+	for (int i = 0; i < n; i++) {
+		now[i]->running = false;
+		now[i]->done++;
+	}
+}
+
+/* The batches that wait for the stage, and for those that go with it. */
 static void run_stage(struct reel_task *task, int thread)
 {
 	struct writer_stage *s = (struct writer_stage *)task;
+	struct writer_stage *now[WRITER_STAGES];
 	struct reel_writer *w = s->w;
+	int n;
 
 	reel_pool_lock(w->pool);
-	while (s->done < w->made) {
-		const struct writer_batch *b = batch_at(w, s->done);
-		struct reel_error err = {0};
-
-		if (w->failure.code) {
-			s->done = w->made;
-			break;
-		}
-		s->thread = thread;
-		reel_pool_unlock(w->pool);
-		pass_batch(s, b, &err);
-		reel_pool_lock(w->pool);
-		if (err.code)
-			writer_fail(w, &err);
-		s->done++;
+	while ((n = next_stages(s, now)) && !w->failure.code) {
+		run_stages(w, now, n, thread);
+		s->running = true;
 		/* A full ring is half empty: the producer wakes for many
 		 * batches, not for each. */
-		if (s->done + w->ring_room / 2 == w->made || s->done == w->made)
+		if (s->done + w->ring_room / 2 == w->made ||
+		    s->done == w->made || w->wanted)
 			reel_pool_wake(w->pool);
 	}
 	s->running = false;
@@ -219,7 +263,8 @@ static bool is_settled(const struct reel_writer *w)
 /* With the lock: start the stages for which @least batches wait. */
 static void start_stages(struct reel_writer *w, uint64_t least)
 {
-	for (int i = 0; i < w->stages; i++) {
+	/* Stages that go together need one thread: that of the first. */
+	for (int i = 0; i < (w->together ? 1 : w->stages); i++) {
 		struct writer_stage *s = &w->stage[i];
 
 		if (s->running || w->made - s->done < least)
@@ -227,6 +272,33 @@ static void start_stages(struct reel_writer *w, uint64_t least)
 		reel_pool_put(w->pool, &s->task, false);
 		s->running = true;
 	}
+}
+
+/* With the lock: a stage that nobody runs and for which batches wait. */
+static struct writer_stage *idle_stage(struct reel_writer *w)
+{
+	for (int i = w->stages; i--;)
+		if (!w->stage[i].running && w->stage[i].done < w->made)
+			return &w->stage[i];
+	return NULL;
+}
+
+/*
+ * With the lock: the producer waits for the stages. It takes over one of those
+ * that go together, once the thread that runs them leaves one.
+ */
+static void help_stages(struct reel_writer *w)
+{
+	struct writer_stage *s = w->together ? idle_stage(w) : NULL;
+
+	if (!s) {
+		w->wanted = w->together;
+		reel_pool_help(w->pool, PRODUCER, false);
+		w->wanted = false;
+		return;
+	}
+	while (s->done < w->made && !w->failure.code)
+		run_stages(w, &s, 1, PRODUCER);
 }
 
 static int submit(struct reel_writer *w, struct reel_error *err)
@@ -242,7 +314,7 @@ static int submit(struct reel_writer *w, struct reel_error *err)
 	w->made++;
 	start_stages(w, STAGE_BATCHES);
 	while (ring_is_full(w) && !w->failure.code)
-		reel_pool_help(w->pool, PRODUCER, false);
+		help_stages(w);
 	rc = writer_failed(w, err);
 	reel_pool_unlock(w->pool);
 	w->batch = batch_at(w, w->made);
@@ -305,7 +377,7 @@ int reel_writer_settle(struct reel_writer *w, struct reel_error *err)
 	reel_pool_lock(w->pool);
 	start_stages(w, 1);
 	while (!is_settled(w) && !w->failure.code)
-		reel_pool_help(w->pool, PRODUCER, false);
+		help_stages(w);
 	rc = writer_failed(w, err);
 	reel_pool_unlock(w->pool);
 	return rc;
@@ -314,22 +386,26 @@ int reel_writer_settle(struct reel_writer *w, struct reel_error *err)
 /* --- life ----------------------------------------------------------------- */
 
 /*
- * A batch should meet a cache once, so few threads share one stage. With more
- * of them the metrics are divided.
+ * A batch should meet a cache once: with few threads, one of them works through
+ * two stages together, and leaves one of them to the producer where that would
+ * wait. With more threads, the metrics are divided and the blocks apart.
  */
 static int stages_for(int threads)
 {
-	return threads < 4 ? 1 : threads < 6 ? 2 : WRITER_STAGES;
+	return threads < 2 ? 1 : threads < 6 ? 2 : WRITER_STAGES;
 }
 
 int writer_batches_init(struct reel_writer *w, struct reel_error *err)
 {
+	int threads = reel_pool_threads(w->pool);
+	int apart = threads < 4 ? 0 : 1; /* stages without metrics */
 	int parts;
 
-	w->stages = stages_for(reel_pool_threads(w->pool));
-	parts = w->stages > 1 ? w->stages - 1 : 1;
+	w->stages = stages_for(threads);
+	w->together = threads < 4 && w->stages > 1;
+	parts = w->stages - apart;
 	for (int i = 0; i < w->stages; i++) {
-		int part = w->stages > 1 ? i - 1 : 0;
+		int part = i - apart;
 
 		w->stage[i] = (struct writer_stage){
 			.task = {.run = run_stage},

@@ -159,6 +159,9 @@ struct reel_writer {
 	int metrics;
 	struct writer_stage stage[WRITER_STAGES];
 	int stages;
+	/* A thread may run several stages, and the producer wants one of them:
+	 * under the pool's lock. */
+	bool together, wanted;
 	struct writer_batch *ring, *batch; /* batch: being filled */
 	uint32_t ring_room;
 	uint64_t made; /* batches */
