@@ -76,23 +76,25 @@ void reel_interval_stream_fini(struct reel_interval_stream *s)
 static int next_interval(struct reel_interval_source *src,
 			 struct reel_error *err)
 {
-	uint64_t number[4];
+	struct reel_interval *iv = &src->iv;
+	const uint8_t *p;
 	int more;
 
 	if (!src->reader) {
 		if (!src->lates)
 			return 0;
-		src->iv = *src->late++;
+		*iv = *src->late++;
 		src->lates--;
 		return 1;
 	}
-	more = reel_spill_reader_next(src->reader, number, 4, err);
+	more = reel_spill_reader_at(src->reader, &p, err);
 	if (more <= 0)
 		return more;
-	src->iv.start_ns = src->iv.end_ns + (int64_t)number[0];
-	src->iv.end_ns = src->iv.start_ns + (int64_t)number[1];
-	src->iv.read_bytes = number[2];
-	src->iv.write_bytes = number[3];
+	iv->start_ns = iv->end_ns + (int64_t)reel_spill_number(&p);
+	iv->end_ns = iv->start_ns + (int64_t)reel_spill_number(&p);
+	iv->read_bytes = reel_spill_number(&p);
+	iv->write_bytes = reel_spill_number(&p);
+	reel_spill_reader_to(src->reader, p);
 	return 1;
 }
 

@@ -230,15 +230,19 @@ static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
 		     struct reel_error *err)
 {
 	struct reel_spill_reader *r = NULL;
-	uint64_t file;
+	const uint8_t *p;
 	int more;
 
 	if (!c->calls)
 		return 0;
 	if (reel_spill_reader_open(&r, s->log, stream, err))
 		return -1;
-	while ((more = reel_spill_reader_next(r, &file, 1, err)) > 0)
+	while ((more = reel_spill_reader_at(r, &p, err)) > 0) {
+		uint64_t file = reel_spill_number(&p);
+
+		reel_spill_reader_to(r, p);
 		c->hash = mix_hash(c->hash, file < room ? hash[file] : 0);
+	}
 	reel_spill_reader_close(r);
 	return more;
 }

@@ -45,10 +45,10 @@ struct reel_spill_log {
 
 struct reel_spill_reader {
 	struct reel_spill_log *log;
-	struct stream *stream; /* NULL: nothing was written */
-	uint32_t chunk, at;
-	const uint8_t *data; /* of the chunk; NULL: not loaded */
-	uint8_t *buffer;     /* for chunks in the file */
+	struct stream *stream;	/* NULL: nothing was written */
+	uint32_t chunk;		/* the next one */
+	const uint8_t *p, *end; /* what is left of the chunk before it */
+	uint8_t *buffer;	/* for chunks in the file */
 };
 
 int reel_spill_log_new(struct reel_spill_log **out, size_t memory_bytes,
@@ -221,33 +221,27 @@ static uint8_t *chunk_data(struct reel_spill_reader *r, const struct chunk *c,
 	return NULL;
 }
 
-int reel_spill_reader_next(struct reel_spill_reader *r, uint64_t *number, int n,
-			   struct reel_error *err)
+int reel_spill_reader_at(struct reel_spill_reader *r, const uint8_t **p,
+			 struct reel_error *err)
 {
-	int i, shift;
+	const struct chunk *c;
 
-	if (!r->stream)
-		return 0;
-	if (r->data && r->at >= r->stream->chunk[r->chunk].used) {
-		r->data = NULL;
-		r->chunk++;
-	}
-	if (r->chunk >= r->stream->chunks)
-		return 0;
-	if (!r->data) {
-		r->data = chunk_data(r, &r->stream->chunk[r->chunk], err);
-		r->at = 0;
-		if (!r->data)
+	if (r->p == r->end) {
+		if (!r->stream || r->chunk >= r->stream->chunks)
+			return 0;
+		c = &r->stream->chunk[r->chunk++];
+		r->p = chunk_data(r, c, err);
+		if (!r->p)
 			return -1;
+		r->end = r->p + c->used;
 	}
-	for (i = 0; i < n; i++) {
-		uint64_t v = 0;
-
-		for (shift = 0; r->data[r->at] & 0x80; shift += 7)
-			v |= (uint64_t)(r->data[r->at++] & 0x7f) << shift;
-		number[i] = v | (uint64_t)r->data[r->at++] << shift;
-	}
+	*p = r->p;
 	return 1;
+}
+
+void reel_spill_reader_to(struct reel_spill_reader *r, const uint8_t *p)
+{
+	r->p = p;
 }
 
 void reel_spill_reader_close(struct reel_spill_reader *r)
