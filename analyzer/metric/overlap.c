@@ -36,8 +36,12 @@ struct io {
 	struct reel_union *time;
 };
 
-#define TIME_HELD 65536u /* calls that one may nest in */
-#define TIMES 8u	 /* processes, so that memory is bounded */
+/* Of the first processes with several threads, one call may nest in many; of
+ * later ones in few: memory is bounded by 16 MiB. */
+#define TIMES_MANY 4u
+#define TIMES 256u
+#define TIME_HELD_MANY 65536u
+#define TIME_HELD 1024u
 
 struct overlap {
 	struct reel_spill_log *log;
@@ -93,15 +97,16 @@ static int begin_time(struct overlap *o, struct io *io,
 		      struct reel_error *err)
 {
 	const struct reel_union *u = &first->s.u;
+	uint32_t held = o->times < TIMES_MANY ? TIME_HELD_MANY : TIME_HELD;
 	struct reel_union *time;
 
-	if (u->lates || u->n > TIME_HELD || o->times == TIMES)
+	if (u->lates || u->n > held || o->times == TIMES)
 		return 0;
 	o->times++;
 	time = io->time = reel_alloc(1, sizeof(*time), err);
 	if (!time)
 		return -1;
-	time->limit = TIME_HELD;
+	time->limit = held;
 	time->past_ns = u->past_ns;
 	time->floor_ns = u->floor_ns;
 	time->iv = reel_alloc(u->n + 1, sizeof(*u->iv), err);
