@@ -67,6 +67,15 @@ int reel_interval_stream_end(struct reel_interval_stream *s,
 	return s->log ? reel_union_flush(&s->u, err) : 0;
 }
 
+int64_t reel_interval_stream_ns(const struct reel_interval_stream *s)
+{
+	int64_t ns = reel_union_ns(&s->u);
+
+	for (uint32_t i = 0; i < s->u.lates; i++)
+		ns += s->u.late[i].end_ns - s->u.late[i].start_ns;
+	return ns;
+}
+
 void reel_interval_stream_fini(struct reel_interval_stream *s)
 {
 	reel_union_fini(&s->u);

@@ -39,6 +39,8 @@ static inline int reel_interval_stream_add(struct reel_interval_stream *s,
 /* End the stream; then it can be read. */
 int reel_interval_stream_end(struct reel_interval_stream *s,
 			     struct reel_error *err);
+/* The length of its intervals after the end, late parts on their own. */
+int64_t reel_interval_stream_ns(const struct reel_interval_stream *s);
 void reel_interval_stream_fini(struct reel_interval_stream *s);
 
 struct reel_interval_source;

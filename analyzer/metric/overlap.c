@@ -36,8 +36,8 @@ struct io {
 	struct reel_union *time;
 };
 
-/* Of the first processes with several threads, one call may nest in many; of
- * later ones in few: memory is bounded by 16 MiB. */
+/* One call may nest in many calls of the first processes with several threads,
+ * in few of later ones: memory is bounded by 16 MiB. */
 #define TIMES_MANY 4u
 #define TIMES 256u
 #define TIME_HELD_MANY 65536u
@@ -162,23 +162,25 @@ static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
 	return s;
 }
 
-static int add_interval(struct overlap *o, struct io *io, uint32_t thread,
-			enum overlap_kind kind, const struct reel_interval *iv,
-			struct reel_error *err)
+/* The stream of @thread and @kind; NULL with @err. */
+static struct overlap_stream *find_stream(struct overlap *o, struct io *io,
+					  uint32_t thread,
+					  enum overlap_kind kind,
+					  struct reel_error *err)
 {
 	uint64_t wide = (uint64_t)thread * OVERLAP_KINDS + kind;
 	uint32_t i = (uint32_t)wide;
 
-	if (wide >= UINT32_MAX)
-		return reel_fail(err, REEL_E_FORMAT, "too many threads");
+	if (wide >= UINT32_MAX) {
+		reel_fail(err, REEL_E_FORMAT, "too many threads");
+		return NULL;
+	}
 	if (reel_array_reach(&o->stream, &o->stream_room, i,
 			     sizeof(struct overlap_stream *), err))
-		return -1;
+		return NULL;
 	if (!o->stream[i])
 		o->stream[i] = new_stream(o, io, thread, kind, err);
-	return o->stream[i]
-		       ? reel_interval_stream_add(&o->stream[i]->s, iv, err)
-		       : -1;
+	return o->stream[i];
 }
 
 static int add_fetched(struct overlap *o, struct io *io,
@@ -188,8 +190,14 @@ static int add_fetched(struct overlap *o, struct io *io,
 		ev->start_ns, ev->end_ns,
 		metric_fetched(ev) ? metric_fetched_bytes(&ev->raw) : 0,
 		ev->calls};
+	struct overlap_stream *s =
+		find_stream(o, io, ev->raw.thread, OVERLAP_FETCHED, err);
 
-	return add_interval(o, io, ev->raw.thread, OVERLAP_FETCHED, &iv, err);
+	if (!s)
+		return -1;
+	s->reads += iv.write_bytes;
+	s->bytes += iv.read_bytes;
+	return reel_interval_stream_add(&s->s, &iv, err);
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -198,6 +206,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	enum metric_op op = ev->op;
 	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
 	struct overlap *o = state;
+	struct overlap_stream *stream;
 	struct io *io;
 
 	if (op >= METRIC_OPS)
@@ -217,10 +226,11 @@ static int add_event(void *state, const struct metric_event *ev,
 		io->last_ns = iv.end_ns;
 	if (ev->storage && add_fetched(o, io, ev, err))
 		return -1;
-	if (add_interval(o, io, ev->raw.thread,
-			 ev->raw.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
-							   : OVERLAP_CALLS,
-			 &iv, err))
+	stream = find_stream(o, io, ev->raw.thread,
+			     ev->raw.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
+							       : OVERLAP_CALLS,
+			     err);
+	if (!stream || reel_interval_stream_add(&stream->s, &iv, err))
 		return -1;
 	return io->time ? add_time(io, &iv, err) : 0;
 }
@@ -404,7 +414,7 @@ static int measure_ranks(struct overlap_job *job,
 		int rc = 0;
 
 		if (p->known && !p->root)
-			rc = overlap_storage_process(storage, job, p, err);
+			rc = overlap_storage_process(storage, p, err);
 		else if (p->known && p->root == i)
 			rc = measure_rank(job, &r, ordinal++, rows, storage,
 					  err);
@@ -534,7 +544,7 @@ static int write_storage(struct overlap *o, struct overlap_storage *s,
 	int rc;
 
 	if (ns > 0)
-		exposed_ns = overlap_storage_exposed_ns(s, err);
+		exposed_ns = overlap_storage_exposed_ns(s, ns, err);
 	if (ns <= 0 || exposed_ns < 0)
 		return ns ? -1 : 0;
 	rc = reel_insert_open(

@@ -41,6 +41,7 @@ enum overlap_kind {
 /* The I/O of one kind of a thread. */
 struct overlap_stream {
 	struct reel_interval_stream s;
+	uint64_t reads, bytes; /* of reads that fetched: the sums */
 	uint32_t thread;
 	enum overlap_kind kind;
 	struct overlap_stream *next; /* of its process */
@@ -160,7 +161,8 @@ int overlap_rows_close(struct overlap_rows *rows, int rc);
 
 /* Reads that fetched from storage, and their exposed parts. */
 struct overlap_storage {
-	struct reel_interval_stream **exposed; /* per rank or process */
+	struct reel_interval_merge exposed;
+	struct reel_interval_stream **of_rank; /* those of ranks */
 	uint32_t n, room;
 	uint64_t reads, bytes;
 	int64_t read_ns;
@@ -170,12 +172,13 @@ struct overlap_storage {
  * rank. */
 int overlap_storage_rank(struct overlap_storage *s, struct overlap_job *job,
 			 const struct overlap_rank *r, struct reel_error *err);
-int overlap_storage_process(struct overlap_storage *s, struct overlap_job *job,
+int overlap_storage_process(struct overlap_storage *s,
 			    const struct overlap_process *process,
 			    struct reel_error *err);
-/* The length of the union of the exposed parts; -1 with @err. */
+/* The length of the union of the exposed parts; @storage_ns is that of all reads
+ * that fetched. -1 with @err. */
 int64_t overlap_storage_exposed_ns(struct overlap_storage *s,
-				   struct reel_error *err);
+				   int64_t storage_ns, struct reel_error *err);
 void overlap_storage_fini(struct overlap_storage *s);
 
 #endif

@@ -19,10 +19,10 @@ static struct reel_interval_stream *new_stream(struct overlap_storage *s,
 {
 	struct reel_interval_stream *out;
 
-	if (reel_array_reach(&s->exposed, &s->room, s->n, sizeof(*s->exposed),
+	if (reel_array_reach(&s->of_rank, &s->room, s->n, sizeof(*s->of_rank),
 			     err))
 		return NULL;
-	out = s->exposed[s->n] = reel_alloc(1, sizeof(*out), err);
+	out = s->of_rank[s->n] = reel_alloc(1, sizeof(*out), err);
 	if (!out)
 		return NULL;
 	s->n++;
@@ -97,7 +97,10 @@ static int add_reads(struct overlap_storage *s, struct overlap_job *job,
 	while ((more = reel_interval_merge_next(m, &iv, NULL, err)) > 0)
 		if (add_read(s, out, hidden, &iv, err))
 			return -1;
-	return more ? -1 : reel_interval_stream_end(out, err);
+	return more || reel_interval_stream_end(out, err) ||
+			       reel_interval_merge_add(&s->exposed, out, 0, err)
+		       ? -1
+		       : 0;
 }
 
 /* Add the steps with unknown computation. */
@@ -146,43 +149,39 @@ out:
 	return rc;
 }
 
-int overlap_storage_process(struct overlap_storage *s, struct overlap_job *job,
+/* Nothing hides the reads of a process without a rank: they are exposed as they
+ * are. */
+int overlap_storage_process(struct overlap_storage *s,
 			    const struct overlap_process *process,
 			    struct reel_error *err)
 {
-	struct reel_interval_window hidden = {0};
-	struct reel_interval_merge m = {0};
-	int n = add_fetched(&m, process, err), rc = n < 0 ? -1 : 0;
-
-	if (n > 0)
-		rc = add_reads(s, job, &m, &hidden, err);
-	reel_interval_merge_fini(&m);
-	reel_interval_window_fini(&hidden);
-	return rc;
+	for (const struct overlap_stream *t = process->stream; t; t = t->next) {
+		if (t->kind != OVERLAP_FETCHED)
+			continue;
+		if (reel_interval_merge_add(&s->exposed, &t->s, 0, err))
+			return -1;
+		s->reads += t->reads;
+		s->bytes += t->bytes;
+		s->read_ns += reel_interval_stream_ns(&t->s);
+	}
+	return 0;
 }
 
 int64_t overlap_storage_exposed_ns(struct overlap_storage *s,
-				   struct reel_error *err)
+				   int64_t storage_ns, struct reel_error *err)
 {
-	struct reel_interval_merge m = {0};
-	int64_t ns = 0;
-	uint32_t i;
-
-	for (i = 0; i < s->n && ns >= 0; i++)
-		ns = reel_interval_merge_add(&m, s->exposed[i], 0, err);
-	if (ns >= 0)
-		ns = reel_interval_merge_union_ns(&m, err);
-	reel_interval_merge_fini(&m);
-	return ns;
+	return s->n ? reel_interval_merge_union_ns(&s->exposed, err)
+		    : storage_ns;
 }
 
 void overlap_storage_fini(struct overlap_storage *s)
 {
 	uint32_t i;
 
+	reel_interval_merge_fini(&s->exposed);
 	for (i = 0; i < s->n; i++) {
-		reel_interval_stream_fini(s->exposed[i]);
-		free(s->exposed[i]);
+		reel_interval_stream_fini(s->of_rank[i]);
+		free(s->of_rank[i]);
 	}
-	free(s->exposed);
+	free(s->of_rank);
 }
