@@ -45,8 +45,10 @@ struct reel_spill_log {
 
 struct reel_spill_reader {
 	struct reel_spill_log *log;
-	struct stream *stream;	/* NULL: nothing was written */
-	uint32_t chunk;		/* the next one */
+	/* Borrowed from the stream, which is complete; the streams themselves
+	 * may move. */
+	const struct chunk *next;
+	uint32_t chunks;	/* from it on */
 	const uint8_t *p, *end; /* what is left of the chunk before it */
 	uint8_t *buffer;	/* for chunks in the file */
 };
@@ -194,7 +196,10 @@ int reel_spill_reader_open(struct reel_spill_reader **out,
 	if (!r)
 		return -1;
 	r->log = log;
-	r->stream = stream < log->streams ? &log->stream[stream] : NULL;
+	if (stream < log->streams) {
+		r->next = log->stream[stream].chunk;
+		r->chunks = log->stream[stream].chunks;
+	}
 	*out = r;
 	return 0;
 }
@@ -227,9 +232,10 @@ int reel_spill_reader_at(struct reel_spill_reader *r, const uint8_t **p,
 	const struct chunk *c;
 
 	if (r->p == r->end) {
-		if (!r->stream || r->chunk >= r->stream->chunks)
+		if (!r->chunks)
 			return 0;
-		c = &r->stream->chunk[r->chunk++];
+		r->chunks--;
+		c = r->next++;
 		r->p = chunk_data(r, c, err);
 		if (!r->p)
 			return -1;
