@@ -7,17 +7,18 @@
 
 #include <stdbool.h>
 
-/* Time and id as one number: its comparison has no branch, because which stream is
- * next cannot be predicted. */
-static inline __int128 key_of(int64_t time_ns, uint64_t id)
+/* The comparison has no branch, because which stream is next cannot be
+ * predicted. */
+static inline bool is_before(int64_t a_ns, uint64_t a_id, int64_t b_ns,
+			     uint64_t b_id)
 {
-	return (__int128)time_ns * ((__int128)1 << 64) + id;
+	return (a_ns < b_ns) | ((a_ns == b_ns) & (a_id < b_id));
 }
 
 static inline bool item_before(const struct reel_merge_item *a,
 			       const struct reel_merge_item *b)
 {
-	return key_of(a->time_ns, a->id) < key_of(b->time_ns, b->id);
+	return is_before(a->time_ns, a->id, b->time_ns, b->id);
 }
 
 /* Replace the top by the stream @id and sift it down. The members pass one by one:
@@ -26,13 +27,13 @@ static void sift_down(struct reel_merge_heap *h, int64_t time_ns, uint64_t id,
 		      void *stream)
 {
 	struct reel_merge_item *item = h->item;
-	__int128 key = key_of(time_ns, id);
 	uint32_t i = 0, child;
 
 	while ((child = 2 * i + 1) < h->n) {
 		if (child + 1 < h->n)
 			child += item_before(&item[child + 1], &item[child]);
-		if (key_of(item[child].time_ns, item[child].id) > key)
+		if (!is_before(item[child].time_ns, item[child].id, time_ns,
+			       id))
 			break;
 		item[i] = item[child];
 		i = child;

@@ -147,26 +147,37 @@ int reel_interval_merge_add(struct reel_interval_merge *m,
 	return s->u.lates ? add_source(m, s, true, tag, err) : 0;
 }
 
-int reel_interval_merge_next(struct reel_interval_merge *m,
-			     struct reel_interval *iv, uint32_t *tag,
-			     struct reel_error *err)
+/* Move the first stream to its next interval. */
+static int advance(struct reel_interval_merge *m, struct reel_error *err)
 {
-	struct reel_interval_source *src;
-	int more;
+	struct reel_interval_source *src = &m->source[m->heap.item[0].id];
+	int more = next_interval(src, err);
 
-	if (!m->heap.n)
-		return 0;
-	src = &m->source[m->heap.item[0].id];
-	*iv = src->iv;
-	if (tag)
-		*tag = src->tag;
-	more = next_interval(src, err);
 	if (more < 0)
 		return -1;
 	if (more)
 		reel_merge_heap_next(&m->heap, src->iv.start_ns);
 	else
 		reel_merge_heap_drop(&m->heap);
+	return 0;
+}
+
+/* The stream is moved in the next call: its interval needs no copy. */
+int reel_interval_merge_next(struct reel_interval_merge *m,
+			     const struct reel_interval **iv, uint32_t *tag,
+			     struct reel_error *err)
+{
+	const struct reel_interval_source *src;
+
+	if (m->lent && advance(m, err))
+		return -1;
+	m->lent = m->heap.n;
+	if (!m->lent)
+		return 0;
+	src = &m->source[m->heap.item[0].id];
+	*iv = &src->iv;
+	if (tag)
+		*tag = src->tag;
 	return 1;
 }
 
@@ -185,16 +196,17 @@ int64_t reel_interval_merge_union_ns(struct reel_interval_merge *m,
 				     struct reel_error *err)
 {
 	int64_t ns = 0, reach_ns = INT64_MIN;
-	struct reel_interval iv;
+	const struct reel_interval *iv;
 	int more;
 
 	while ((more = reel_interval_merge_next(m, &iv, NULL, err)) > 0) {
-		int64_t from = iv.start_ns > reach_ns ? iv.start_ns : reach_ns;
+		int64_t from =
+			iv->start_ns > reach_ns ? iv->start_ns : reach_ns;
 
-		if (iv.end_ns > from)
-			ns += iv.end_ns - from;
-		if (iv.end_ns > reach_ns)
-			reach_ns = iv.end_ns;
+		if (iv->end_ns > from)
+			ns += iv->end_ns - from;
+		if (iv->end_ns > reach_ns)
+			reach_ns = iv->end_ns;
 	}
 	return more < 0 ? -1 : ns;
 }
@@ -210,18 +222,18 @@ int reel_interval_window_move(struct reel_interval_window *w, int64_t start_ns,
 		w->first = 0;
 	}
 	while (!w->ended && (!w->n || w->read_ns < end_ns)) {
-		struct reel_interval iv;
+		const struct reel_interval *iv;
 		int more = reel_interval_merge_next(&w->m, &iv, NULL, err);
 
 		if (more < 0)
 			return -1;
 		w->ended = !more;
-		if (!more || iv.end_ns <= start_ns)
+		if (!more || iv->end_ns <= start_ns)
 			continue;
-		if (reel_array_reach(&w->iv, &w->room, w->n, sizeof(iv), err))
+		if (reel_array_reach(&w->iv, &w->room, w->n, sizeof(*iv), err))
 			return -1;
-		w->read_ns = iv.start_ns;
-		w->iv[w->n++] = iv;
+		w->read_ns = iv->start_ns;
+		w->iv[w->n++] = *iv;
 	}
 	return 0;
 }

@@ -50,6 +50,7 @@ struct reel_interval_merge {
 	struct reel_interval_source *source;
 	struct reel_merge_heap heap; /* index of source, by next start */
 	uint32_t sources, source_room, heap_room;
+	bool lent; /* the interval of the first source */
 };
 
 /* Add @s to the merge; its intervals get @tag. All streams are added before the
@@ -57,10 +58,11 @@ struct reel_interval_merge {
 int reel_interval_merge_add(struct reel_interval_merge *m,
 			    const struct reel_interval_stream *s, uint32_t tag,
 			    struct reel_error *err);
-/* The next interval by start. Intervals of different streams may overlap, and
- * of one stream with late parts. 1; 0 at the end; -1. */
+/* The next interval by start, *@iv, which is lent until the next call. Intervals
+ * of different streams may overlap, and of one stream with late parts. 1; 0 at the
+ * end; -1. */
 int reel_interval_merge_next(struct reel_interval_merge *m,
-			     struct reel_interval *iv, uint32_t *tag,
+			     const struct reel_interval **iv, uint32_t *tag,
 			     struct reel_error *err);
 void reel_interval_merge_fini(struct reel_interval_merge *m);
 /* The length of the union of all remaining intervals; -1 with @err. */

@@ -307,7 +307,7 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 {
 	struct own_sweep w = {.rank = r};
 	struct reel_interval_merge m = {0};
-	struct reel_interval iv;
+	const struct reel_interval *iv;
 	uint32_t thread;
 	int more, rc = -1;
 
@@ -323,7 +323,7 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 	    add_threads(&m, r, job, err))
 		goto out;
 	while ((more = reel_interval_merge_next(&m, &iv, &thread, err)) > 0)
-		if (add_call(&w, &iv, thread, err))
+		if (add_call(&w, iv, thread, err))
 			goto out;
 	if (!more && !reel_union_flush(&w.own, err) &&
 	    !add_compute(&w, INT64_MAX, err))

@@ -383,12 +383,12 @@ static int sweep_io(struct sweep *w, const struct overlap_job *job,
 		    struct reel_error *err)
 {
 	int rc = open_calls(w, job, err), more = 1;
-	struct reel_interval iv;
+	const struct reel_interval *iv;
 	uint32_t i;
 
 	while (!rc &&
 	       (more = reel_interval_merge_next(&w->calls, &iv, &i, err)) > 0)
-		rc = sweep_interval(w, &iv, &w->member[i], err);
+		rc = sweep_interval(w, iv, &w->member[i], err);
 	if (more < 0)
 		rc = -1;
 	if (!rc)

@@ -89,13 +89,13 @@ static int add_reads(struct overlap_storage *s, struct overlap_job *job,
 		     struct reel_error *err)
 {
 	struct reel_interval_stream *out = new_stream(s, job, err);
-	struct reel_interval iv;
+	const struct reel_interval *iv;
 	int more;
 
 	if (!out)
 		return -1;
 	while ((more = reel_interval_merge_next(m, &iv, NULL, err)) > 0)
-		if (add_read(s, out, hidden, &iv, err))
+		if (add_read(s, out, hidden, iv, err))
 			return -1;
 	return more || reel_interval_stream_end(out, err) ||
 			       reel_interval_merge_add(&s->exposed, out, 0, err)

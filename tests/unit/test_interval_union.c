@@ -171,6 +171,7 @@ static void read_streams(void)
 	struct reel_interval_stream s[4] = {0};
 	struct reel_interval_merge m = {0};
 	struct reel_interval_window w = {0};
+	const struct reel_interval *next;
 	struct reel_interval iv;
 	int64_t bytes = 0, reach_ns = 0, start_ns = 0, got = 0, want = 0, i;
 	uint32_t tag, k, order = 1, tags = 0;
@@ -181,14 +182,15 @@ static void read_streams(void)
 		bytes += log_stream(&s[i], log, (uint32_t)i, hit, NS);
 	for (i = 0; i < 3; i++)
 		reel_interval_merge_add(&m, &s[i], 1u << i, &err);
-	while (reel_interval_merge_next(&m, &iv, &tag, &err) > 0) {
-		int64_t from = iv.start_ns > reach_ns ? iv.start_ns : reach_ns;
+	while (reel_interval_merge_next(&m, &next, &tag, &err) > 0) {
+		int64_t from =
+			next->start_ns > reach_ns ? next->start_ns : reach_ns;
 
-		order &= iv.start_ns >= start_ns;
-		start_ns = iv.start_ns;
-		got += iv.end_ns > from ? iv.end_ns - from : 0;
-		reach_ns = iv.end_ns > reach_ns ? iv.end_ns : reach_ns;
-		bytes -= (int64_t)iv.read_bytes;
+		order &= next->start_ns >= start_ns;
+		start_ns = next->start_ns;
+		got += next->end_ns > from ? next->end_ns - from : 0;
+		reach_ns = next->end_ns > reach_ns ? next->end_ns : reach_ns;
+		bytes -= (int64_t)next->read_bytes;
 		tags |= tag;
 	}
 	for (i = 0; i < NS; i++)
@@ -310,6 +312,29 @@ static void log_round_trip(size_t memory)
 	reel_spill_log_close(log);
 }
 
+/* A rank is measured while its result begins new streams in the same log. */
+static void read_beside_new_streams(void)
+{
+	struct reel_spill_log *log = NULL;
+	struct reel_spill_reader *r = NULL;
+	uint64_t number[4] = {0};
+	int i, same = 1;
+
+	reel_spill_log_new(&log, 1 << 12, &err);
+	for (number[0] = 0; number[0] < 9000; number[0]++)
+		reel_spill_log_add(log, 0, number, 4, &err);
+	reel_spill_reader_open(&r, log, 0, &err);
+	for (i = 1; i < 200000; i *= 2)
+		reel_spill_log_add(log, (uint32_t)i, number, 4, &err);
+	for (i = 0; i < 9000; i++)
+		same &= next_record(r, number, 4) == 1 &&
+			number[0] == (unsigned)i;
+	ok(same && !next_record(r, number, 4),
+	   "a stream is read while others begin");
+	reel_spill_reader_close(r);
+	reel_spill_log_close(log);
+}
+
 int main(void)
 {
 	known();
@@ -321,6 +346,7 @@ int main(void)
 	late_ends(false, true);
 	read_streams();
 	cut_unions();
+	read_beside_new_streams();
 	log_round_trip(1 << 20);
 	log_round_trip(0);
 	is(err.code, REEL_OK, "no error: %s", err.text);
