@@ -17,6 +17,7 @@
 #include "lib/store/insert.h"
 
 #include "analyzer/metric/metric.h"
+#include "analyzer/metric/overlap_time.h"
 #include "analyzer/metric/spill_log.h"
 
 static const char schema[] =
@@ -30,10 +31,7 @@ struct io {
 	uint64_t calls, sum_ns;
 	int64_t first_ns, last_ns;
 	struct overlap_stream *stream; /* of its threads */
-	/* The union of several threads, in the first such processes; NULL: of
-	 * others, and where a call is so long that a part would be missing. Then
-	 * all streams are read. */
-	struct reel_union *time;
+	struct overlap_time time;      /* of its calls */
 };
 
 /* One call may nest in many calls of the first processes with several threads,
@@ -54,7 +52,8 @@ struct overlap {
 	uint32_t spans, span_room;
 	struct overlap_process *process; /* by process_id, at the end */
 	uint32_t processes;
-	uint32_t times; /* processes of several threads */
+	uint32_t times;		     /* processes of several threads */
+	struct overlap_time fetched; /* of the job's reads from storage */
 };
 
 static int overlap_init(void *state, struct reel_error *err)
@@ -82,57 +81,25 @@ static struct io *find_io(struct overlap *o, uint32_t process,
 	return io;
 }
 
-static void end_time(struct io *io)
+/* The calls that may be held for a process that has several threads now. */
+static uint32_t time_held(struct overlap *o)
 {
-	if (io->time)
-		reel_union_fini(io->time);
-	free(io->time);
-	io->time = NULL;
-}
-
-/* The union of @io is no longer that of its stream @first alone: go on with a
- * copy. */
-static int begin_time(struct overlap *o, struct io *io,
-		      const struct overlap_stream *first,
-		      struct reel_error *err)
-{
-	const struct reel_union *u = &first->s.u;
-	uint32_t held = o->times < TIMES_MANY ? TIME_HELD_MANY : TIME_HELD;
-	struct reel_union *time;
-
-	if (u->lates || u->n > held || o->times == TIMES)
+	if (o->times == TIMES)
 		return 0;
-	o->times++;
-	time = io->time = reel_alloc(1, sizeof(*time), err);
-	if (!time)
-		return -1;
-	time->limit = held;
-	time->past_ns = u->past_ns;
-	time->floor_ns = u->floor_ns;
-	time->iv = reel_alloc(u->n + 1, sizeof(*u->iv), err);
-	if (!time->iv)
-		return -1;
-	memcpy(time->iv, u->iv, u->n * sizeof(*u->iv));
-	time->n = u->n;
-	time->room = u->n + 1;
-	return 0;
+	return o->times++ < TIMES_MANY ? TIME_HELD_MANY : TIME_HELD;
 }
 
-static int add_time(struct io *io, const struct reel_interval *iv,
-		    struct reel_error *err)
+/* The time of the job's reads from storage, or of a process's calls, has one
+ * stream more. */
+static int begin_time(struct overlap *o, struct io *io,
+		      const struct overlap_stream *s, struct reel_error *err)
 {
-	if (reel_union_add(io->time, iv, err))
-		return -1;
-	if (io->time->clipped)
-		end_time(io);
-	return 0;
-}
-
-static const struct overlap_stream *find_calls(const struct overlap_stream *s)
-{
-	while (s && s->kind == OVERLAP_FETCHED)
-		s = s->next;
-	return s;
+	if (s->kind == OVERLAP_FETCHED)
+		return overlap_time_stream(&o->fetched, &s->s, TIME_HELD_MANY,
+					   err);
+	return overlap_time_stream(&io->time, &s->s,
+				   io->time.streams == 1 ? time_held(o) : 0,
+				   err);
 }
 
 /* The calls of a thread nest, so it holds few intervals; asynchronous
@@ -142,21 +109,19 @@ static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
 					 enum overlap_kind kind,
 					 struct reel_error *err)
 {
-	const struct overlap_stream *first = find_calls(io->stream);
 	struct overlap_stream *s = reel_alloc(1, sizeof(*s), err);
 
 	if (!s)
 		return NULL;
-	if (first && !find_calls(first->next) && kind != OVERLAP_FETCHED &&
-	    begin_time(o, io, first, err)) {
-		free(s);
-		return NULL;
-	}
 	reel_interval_stream_begin(&s->s, o->log, o->streams++,
 				   kind == OVERLAP_ASYNC ? OVERLAP_HELD_MANY
 							 : OVERLAP_HELD);
 	s->thread = thread;
 	s->kind = kind;
+	if (begin_time(o, io, s, err)) {
+		free(s);
+		return NULL;
+	}
 	s->next = io->stream;
 	io->stream = s;
 	return s;
@@ -197,7 +162,10 @@ static int add_fetched(struct overlap *o, struct io *io,
 		return -1;
 	s->reads += iv.write_bytes;
 	s->bytes += iv.read_bytes;
-	return reel_interval_stream_add(&s->s, &iv, err);
+	return reel_interval_stream_add(&s->s, &iv, err) ||
+			       overlap_time_add(&o->fetched, &iv, err)
+		       ? -1
+		       : 0;
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -232,7 +200,7 @@ static int add_event(void *state, const struct metric_event *ev,
 			     err);
 	if (!stream || reel_interval_stream_add(&stream->s, &iv, err))
 		return -1;
-	return io->time ? add_time(io, &iv, err) : 0;
+	return overlap_time_add(&io->time, &iv, err);
 }
 
 METRIC_FEED(overlap_feed)
@@ -442,14 +410,12 @@ static int add_streams(struct reel_interval_merge *m, const struct io *io,
 /* The I/O time of a process, threads merged; -1 with @err. */
 static int64_t io_union_ns(const struct io *io, struct reel_error *err)
 {
-	const struct overlap_stream *s = find_calls(io->stream);
 	struct reel_interval_merge m = {0};
-	int64_t ns = -1;
+	int64_t ns;
 
-	if (io->time)
-		return reel_union_ns(io->time);
-	if (s && !find_calls(s->next) && !s->s.u.lates)
-		return reel_union_ns(&s->s.u);
+	if (overlap_time_ns(&io->time, &ns))
+		return ns;
+	ns = -1;
 	if (!add_streams(&m, io, false, err))
 		ns = reel_interval_merge_union_ns(&m, err);
 	reel_interval_merge_fini(&m);
@@ -463,6 +429,8 @@ static int64_t storage_ns(const struct overlap *o, struct reel_error *err)
 	int64_t ns = 0;
 	uint32_t i;
 
+	if (overlap_time_ns(&o->fetched, &ns))
+		return ns;
 	for (i = 0; i < o->io_room && !ns; i++)
 		ns = add_streams(&m, o->io[i], true, err);
 	if (!ns)
@@ -608,9 +576,10 @@ static void overlap_fini(void *state)
 	}
 	for (i = 0; i < o->io_room; i++) {
 		if (o->io[i])
-			end_time(o->io[i]);
+			overlap_time_fini(&o->io[i]->time);
 		free(o->io[i]);
 	}
+	overlap_time_fini(&o->fetched);
 	free(o->stream);
 	free(o->io);
 	free(o->span);

@@ -5,6 +5,7 @@
 #include "lib/error.h"
 
 #include "analyzer/metric/interval_log.h"
+#include "analyzer/metric/overlap_time.h"
 #include "analyzer/metric/spill_log.h"
 
 #include "tests/lib/tap.h"
@@ -312,6 +313,52 @@ static void log_round_trip(size_t memory)
 	reel_spill_log_close(log);
 }
 
+/*
+ * Three streams that are written together, in the order of ends; the second and
+ * the third begin later. One call of the third encloses @nested calls of others.
+ * The time is exact, or not known where more are nested than @held.
+ */
+static void streams_together(uint32_t nested, uint32_t held, bool known)
+{
+	static char hit[400000];
+	struct reel_spill_log *log = NULL;
+	struct reel_interval_stream s[3] = {0};
+	struct overlap_time t = {0};
+	int64_t at = 100, around = 0, want = 0, ns = 0, i;
+
+	memset(hit, 0, sizeof(hit));
+	reel_spill_log_new(&log, 1 << 12, &err);
+	for (i = 0; i < 20000; i++) {
+		uint32_t which = random_below(i < 500 ? 1 : i < 1000 ? 2 : 3);
+		struct reel_interval iv = {at, at + 1 + random_below(8), 0, 0};
+
+		if (i == 5000)
+			around = at;
+		if (i == 5000 + nested) {
+			which = 2;
+			iv.start_ns = around;
+		}
+		if (!s[which].log) {
+			reel_interval_stream_begin(&s[which], log, which, 16);
+			overlap_time_stream(&t, &s[which], held, &err);
+		}
+		reel_interval_stream_add(&s[which], &iv, &err);
+		overlap_time_add(&t, &iv, &err);
+		memset(hit + iv.start_ns, 1, (size_t)(iv.end_ns - iv.start_ns));
+		at = iv.end_ns + random_below(9) - 2;
+	}
+	for (i = 0; i < (int64_t)sizeof(hit); i++)
+		want += hit[i];
+	is(overlap_time_ns(&t, &ns), known, "%u calls in one, %u held: %s",
+	   nested, held, known ? "known" : "not known");
+	if (known)
+		is(ns, want, "exact");
+	overlap_time_fini(&t);
+	for (i = 0; i < 3; i++)
+		reel_interval_stream_fini(&s[i]);
+	reel_spill_log_close(log);
+}
+
 /* A rank is measured while its result begins new streams in the same log. */
 static void read_beside_new_streams(void)
 {
@@ -347,6 +394,9 @@ int main(void)
 	read_streams();
 	cut_unions();
 	read_beside_new_streams();
+	streams_together(300, 1024, true);
+	streams_together(9000, 1024, false);
+	streams_together(9000, 65536, true);
 	log_round_trip(1 << 20);
 	log_round_trip(0);
 	is(err.code, REEL_OK, "no error: %s", err.text);
