@@ -182,6 +182,9 @@ sed 's/, "dur": 10000}/}/g' cycles/node1_4711.9.pt.trace.json >no_dur.json
 check 'fetches without a duration' 'import no_dur.json'
 is 'are counted, and no wait of 0' "$(rows 'SELECT reason, unit, count FROM loss')$(rows 'SELECT loop_wait_ns FROM v_rank')" \
 	'not_understood events 5;;'
+sed 's/"ph": "X"/"ph": "B"/g' cycles/node1_4711.9.pt.trace.json >halves.json
+check 'events of two halves' 'import halves.json'
+is 'are counted' "$(rows 'SELECT reason, unit, count > 9 FROM loss')" 'not_understood events 1;'
 
 # --- damage -------------------------------------------------------------------
 # refused TITLE FILE: one line, exit status 1, no store, not even a half one.

@@ -618,6 +618,8 @@ static int read_events(struct import *im, struct trace_events *t,
 	trace_events_without_args(t);
 	while ((more = trace_events_next(t, ev, err)) > 0) {
 		im->events++;
+		/* PyTorch writes whole events: halves are of another tool. */
+		im->bad += ev->phase == 'B' && role_of(ev) != ROLE_NONE;
 		if (ev->phase != 'X' || !ev->has_ts)
 			continue;
 		if (ev->dur_ns < 0 ||
