@@ -25,6 +25,7 @@ CREATE TABLE file_sequence (
 -- darshan_sequence: Darshan's SEQ and CONSEC, with its flaws: seq counts
 -- offsets after the last byte, consec offsets directly after it. The last byte
 -- is 0 after each open, per file and process; reads that return 0 bytes count.
+-- Calls at an unknown offset are left out.
 -- unit: calls that did not fail    empty: no row
 -- source: darshan-runtime, POSIX_SEQ_READS and following
 CREATE TABLE darshan_sequence (

@@ -7,7 +7,7 @@
  * of file do not count, and asynchronous operations are ordered by submission.
  * Darshan keeps two positions per file and process, resets them to 0 at each
  * open, and counts every call that did not fail, so it counts a first access at
- * offset 0 as neither.
+ * offset 0 as neither. Both leave out calls at unknown offsets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -294,9 +294,10 @@ static void count_darshan(struct counts *c, struct pair *pair,
 	struct darshan *d = &c->darshan[ev->raw.layer][op];
 	int64_t *last = &last_bytes(pair, ev)[op], offset = ev->raw.offset;
 
-	d->ops += ev->calls;
+	/* A call at an unknown offset is neither in order nor out of it. */
 	if (offset < 0 || offset > METRIC_TIME_MAX)
 		return;
+	d->ops += ev->calls;
 	d->seq += offset > *last;
 	d->consec += offset == *last + 1;
 	d->seq += ev->calls - 1;

@@ -199,9 +199,9 @@ class Job:
                            'sequential' if at > ofd.end else 'random'] += 1
             ofd.end = None if at is None else at + io.bytes
         count = self.darshan[op]
-        count['ops'] += 1
         last = self.last.setdefault((io.process, io.path), {'r': 0, 'w': 0})
         if at is not None:
+            count['ops'] += 1
             count['seq'] += at > last[op]
             count['consec'] += at == last[op] + 1
             last[op] = at + io.bytes - 1

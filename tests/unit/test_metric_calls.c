@@ -162,6 +162,34 @@ static void darshan_modules(void)
 	job_end(&j);
 }
 
+/* Counters have no offsets: nothing is known of the order. */
+static void darshan_unknown(void)
+{
+	struct reel_event ev = moved(REEL_CALL_READ, 2, 1, REEL_NO_OFFSET, 300);
+	struct job j;
+
+	job_begin(&j);
+	ev.count = 3;
+	job_feed(&j, event(REEL_CALL_OPEN, 0, 1));
+	job_feed(&j, ev);
+	job_finish(&j);
+	is(job_int(&j, "SELECT count(*) FROM darshan_sequence"), 0,
+	   "Darshan's pair: calls at an unknown offset have no order");
+	is(job_int(&j, "SELECT count(*) FROM v_similarity_vector WHERE name IN "
+		       "('sequential', 'consecutive') AND value IS NULL"),
+	   2, "and both shares are not measured");
+	job_end(&j);
+
+	job_begin(&j);
+	job_feed(&j, moved(REEL_CALL_READ, 0, 1, 0, 100));
+	job_feed(&j, ev);
+	job_feed(&j, moved(REEL_CALL_READ, 4, 1, 100, 100));
+	job_finish(&j);
+	is(job_int(&j, "SELECT 10 * ops + seq FROM darshan_sequence"), 21,
+	   "beside known ones they are in no sum");
+	job_end(&j);
+}
+
 static int64_t order_shares(struct job *j, const char *which)
 {
 	char sql[128];
@@ -338,6 +366,7 @@ int main(void)
 	darshan_module();
 	darshan_bounds();
 	darshan_modules();
+	darshan_unknown();
 	sequentiality();
 	asynchronous();
 	io_time();
