@@ -38,6 +38,11 @@ ioreel record -q -o none.reel -- true
 check 'a run without I/O has none of it' 'ioreel report --other-tools none.reel >out &&
 	grep -q "^          0      0      -        -        -        -" out || { cat out; false; }'
 
+ioreel record -q -o big.reel -- dd if=/dev/zero of=big bs=1M count=8 2>/dev/null
+check 'a rate of hundreds of MiB/s does not touch the size in front of it' \
+	'ioreel report --other-tools big.reel >out && grep -q " 1 MiB  *[0-9.]* MiB/s" out &&
+	! grep "iB[0-9]" out'
+
 # Times of starts, but no durations: strace -ttt without -T.
 cat >untimed.txt <<'STRACE'
 100 1700000000.100000 openat(AT_FDCWD, "/d/a", O_RDONLY) = 3</d/a>
