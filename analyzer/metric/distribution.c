@@ -91,7 +91,7 @@ static int add_event(void *state, const struct metric_event *ev,
 			     sizeof(*a->start_ns), err))
 		return -1;
 	last = &a->start_ns[ev->raw.thread];
-	if (ev->calls > 1) {
+	if (ev->calls > 1 || ev->raw.counted) {
 		*last = 0;
 		return 0;
 	}

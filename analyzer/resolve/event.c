@@ -368,6 +368,7 @@ static void fill(struct resolve_step *s, int64_t start_ns)
 		.group = info ? (uint8_t)info->group : REEL_GROUP_NONE,
 		.kind = REEL_KIND_UNKNOWN,
 		.class_ = REEL_CLASS_NONE,
+		.counted = rec->counted,
 		.offset = rec->has_offset ? rec->offset : REEL_NO_OFFSET,
 		.asked = rec->has_size && rec->size >= 0 ? rec->size
 							 : REEL_NO_SIZE,

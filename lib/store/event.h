@@ -7,6 +7,7 @@
 #ifndef LIB_STORE_EVENT_H
 #define LIB_STORE_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "schemas/trace_format.h" /* enum reel_kind, enum reel_span */
@@ -45,6 +46,7 @@ struct reel_event {
 	uint8_t group;	  /* enum reel_group */
 	uint8_t kind;	  /* enum reel_kind of file */
 	uint8_t class_;	  /* enum reel_class of file */
+	bool counted;	  /* of counters: its start is an estimate */
 	/* Offset of a read or write (tracked per OFD), or the call's argument
 	 * (truncate, seek: the position after it); REEL_NO_OFFSET. */
 	int64_t offset;

@@ -31,6 +31,8 @@ compare() { # NAME COMMAND ...
 	is "$1: all bytes read and written" "$(sql $1.none "$all")" \
 		"$(sql $1.all "$all")"
 	steps='select rank, epoch, steps, unknown_steps from v_epoch'
+	is "$1: counters have no times between calls" "$(sql $1.none "select count(*) from
+		distribution where quantity = 'inter_arrival'")" 0
 	is "$1: steps" "$(sql $1.none "$steps")" "$(sql $1.all "$steps")"
 	check "$1: the trace is smaller" \
 		'[ "$(cat '$1'.none/*.log | wc -c)" -lt "$(cat '$1'.all/*.log | wc -c)" ]'

@@ -99,6 +99,21 @@ static void of_many(void)
 	is(calls(&j, "size", "write", 10), 5, "a sum of three counts thrice");
 	job_end(&j);
 
+	/* A counter of one call has the time of its interval, not its own. */
+	job_begin(&j);
+	ev = moved(REEL_CALL_WRITE, 10, 5, REEL_NO_OFFSET, 10);
+	job_feed(&j, ev);
+	ev.counted = true;
+	for (ev.start_ns = 20; ev.start_ns < 50; ev.start_ns += 10)
+		job_feed(&j, ev);
+	ev.counted = false;
+	job_feed(&j, ev);
+	job_finish(&j);
+	is(job_ask(&j, "SELECT count(*) FROM distribution "
+		       "WHERE quantity = 'inter_arrival'"),
+	   0, "neither between counters nor around them");
+	job_end(&j);
+
 	job_begin(&j);
 	job_finish(&j);
 	is(job_ask(&j, "SELECT count(*) FROM distribution"), 0, "no event");
