@@ -65,14 +65,12 @@ SELECT process_id, pass, worker, number, start_ns, end_ns,
 		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) > end_ns, 0)
 FROM numbered;
 
--- v_queue_depth: the depth of a rank's queue of batches over time: batches that
--- its workers have made and it has not fetched yet, from each change on. A pass
--- begins with an empty queue. Fetches that construct an iterator have no number,
--- where others have one.
--- unit: ns, batches    empty: no row without workers
+-- v_batch_fetch: the fetches of each pass, in their order: fetch k takes batch k.
+-- Fetches that construct an iterator are none, where others have a number.
+-- unit: ns    empty: no row without workers
 -- source: ioreel-store(5), "Loader"
-CREATE VIEW v_queue_depth (rank, process_id, pass, start_ns, dur_ns, depth) AS
-WITH batch AS MATERIALIZED (SELECT * FROM v_worker_batch),
+CREATE VIEW v_batch_fetch (process_id, pass, number, start_ns, end_ns) AS
+WITH batch AS MATERIALIZED (SELECT DISTINCT process_id, pass FROM v_worker_batch),
 pass AS MATERIALIZED (
 	SELECT DISTINCT s.process_id, s.span_id AS pass, s.start_ns
 	FROM v_span s WHERE s.name IN ('epoch', 'eval')
@@ -80,25 +78,36 @@ pass AS MATERIALIZED (
 counting AS MATERIALIZED (
 	SELECT DISTINCT process_id FROM v_span
 	WHERE name = 'fetch' AND detail IS NOT NULL),
-moment (process_id, at_ns, pass, change) AS (
-	SELECT process_id, start_ns, pass, 0 FROM pass
+moment (process_id, at_ns, pass, fetch, dur_ns) AS (
+	SELECT process_id, start_ns, pass, 0, 0 FROM pass
 	UNION ALL
-	SELECT process_id, start_ns + dur_ns, NULL, -1 FROM v_span
+	SELECT process_id, start_ns + dur_ns, NULL, 1, dur_ns FROM v_span
 	WHERE name = 'fetch' AND closed
 		AND (detail IS NOT NULL OR process_id NOT IN counting)
 		AND process_id IN (SELECT process_id FROM batch)),
 grouped AS (
 	SELECT *, count(pass) OVER (PARTITION BY process_id
-		ORDER BY at_ns, change DESC) AS passes
+		ORDER BY at_ns, fetch) AS passes
 	FROM moment),
 taken AS (
-	SELECT process_id, at_ns, max(pass) OVER (PARTITION BY process_id,
-		passes) AS pass, change
-	FROM grouped),
-change AS (
-	SELECT process_id, at_ns, pass, change FROM taken
-	WHERE change AND pass IN (SELECT pass FROM batch)
-	UNION ALL SELECT process_id, end_ns, pass, 1 FROM batch),
+	SELECT process_id, at_ns, dur_ns, fetch, max(pass) OVER (
+		PARTITION BY process_id, passes) AS pass
+	FROM grouped)
+SELECT process_id, pass, row_number() OVER (PARTITION BY process_id, pass
+		ORDER BY at_ns) - 1,
+	at_ns - dur_ns, at_ns
+FROM taken
+WHERE fetch AND pass IN (SELECT pass FROM batch);
+
+-- v_queue_depth: the depth of a rank's queue of batches over time: batches that
+-- its workers have made and it has not fetched yet, from each change on. A pass
+-- begins with an empty queue.
+-- unit: ns, batches    empty: no row without workers
+-- source: ioreel-store(5), "Loader"
+CREATE VIEW v_queue_depth (rank, process_id, pass, start_ns, dur_ns, depth) AS
+WITH change (process_id, at_ns, pass, change) AS (
+	SELECT process_id, end_ns, pass, -1 FROM v_batch_fetch
+	UNION ALL SELECT process_id, end_ns, pass, 1 FROM v_worker_batch),
 depth AS (
 	SELECT process_id, pass, at_ns, lead(at_ns) OVER one - at_ns AS dur_ns,
 		sum(change) OVER one AS depth
@@ -115,10 +124,13 @@ ORDER BY d.process_id, d.at_ns;
 --   mean_depth     mean of the queue's depth over time, from the first batch of
 --                  a pass to its last fetch
 --   empty_share    share of this time with an empty queue
+--   unready_share  share of the time of the fetches in which their own batch was not
+--                  ready, whether later ones were or not; NULL, when each batch
+--                  is the first one of its worker: their start is in these fetches
 -- unit: batches; shares 0..1    empty: no row without workers
 -- source: ioreel-store(5), "Loader"
 CREATE VIEW v_loader (rank, process_id, passes, batches, early, early_share,
-	mean_depth, max_depth, empty_share) AS
+	mean_depth, max_depth, empty_share, unready_share) AS
 WITH depth AS (
 	SELECT rank, process_id, sum(depth * dur_ns) * 1.0
 			/ nullif(sum(dur_ns), 0) AS mean_depth,
@@ -129,10 +141,21 @@ WITH depth AS (
 made AS (
 	SELECT process_id, count(DISTINCT pass) AS passes, count(*) AS batches,
 		sum(early) AS early
-	FROM v_worker_batch GROUP BY process_id)
+	FROM v_worker_batch GROUP BY process_id),
+later AS (
+	SELECT *, row_number() OVER (PARTITION BY process_id, pass, worker
+		ORDER BY number) > 1 AS later
+	FROM v_worker_batch),
+wait AS (
+	SELECT f.process_id, sum(f.end_ns - f.start_ns) AS ns,
+		sum(max(min(b.end_ns, f.end_ns) - f.start_ns, 0)) AS unready_ns
+	FROM v_batch_fetch f JOIN later b USING (process_id, pass, number)
+	WHERE b.later
+	GROUP BY f.process_id)
 SELECT d.rank, process_id, m.passes, m.batches, m.early,
-	m.early * 1.0 / m.batches, d.mean_depth, d.max_depth, d.empty_share
-FROM made m JOIN depth d USING (process_id)
+	m.early * 1.0 / m.batches, d.mean_depth, d.max_depth, d.empty_share,
+	w.unready_ns * 1.0 / nullif(w.ns, 0)
+FROM made m JOIN depth d USING (process_id) LEFT JOIN wait w USING (process_id)
 ORDER BY d.rank, process_id;
 
 -- v_headroom: the factor by which computation could become faster before the

@@ -157,6 +157,14 @@ static void loader(void)
 		       "supply_batches_per_s / demand_batches_per_s) < 1e-9 "
 		       "FROM v_headroom") == 1,
 	   "the headroom is supply over demand");
+	ok(job_ask(&j, "SELECT unready_share FROM v_loader") == 0,
+	   "each fetch found its batch ready");
+	/* Batch 3 is ready at 60; batches 0 and 1 are the first of a worker. */
+	job_sql(&j, "UPDATE span SET start_ns = 56, dur_ns = 14 "
+		    "WHERE name = 'fetch' AND detail = 3");
+	ok(fabs(job_ask(&j, "SELECT unready_share FROM v_loader") - 4 / 16.) <
+		   1e-12,
+	   "the last one waited 4 ns for it, and 12 ns more");
 	job_sql(&j, "UPDATE span SET detail = NULL WHERE name = 'fetch'");
 	ok(fabs(job_ask(&j, "SELECT empty_share FROM v_loader") - 0.2) < 1e-12,
 	   "fetches without numbers take batches, too");
