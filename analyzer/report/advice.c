@@ -29,6 +29,7 @@ const struct advice_threshold advice_threshold = {
 	.storage_share = 0.20,
 	.idle_share = 0.50,
 	.empty_share = 0.10,
+	.unready_share = 0.50,
 	.starved_share = 0.50,
 	.worker_io = 0.30,
 	.matters_share = 0.05,

@@ -21,6 +21,7 @@ struct advice_threshold {
 	double storage_share; /* STORAGE-BOUND: of the run */
 	double idle_share;    /* less busy workers are not the bottleneck */
 	double empty_share;   /* ... nor a queue that is less often empty */
+	double unready_share; /* ... nor their hand-over, but slow batches */
 	double starved_share; /* workers with this one, or an emptier, are too slow */
 	double worker_io; /* ... with less I/O, preprocessing is the bottleneck */
 	double matters_share; /* I/O that is worth advice, of the run */

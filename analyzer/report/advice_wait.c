@@ -41,6 +41,37 @@ bool advice_workers_idle(const struct report_rank *k)
 	       k->worker_busy_share < advice_threshold.idle_share;
 }
 
+/* A loader hands batches over in order: one that takes long holds back the later
+ * ones, and so the workers that make them. */
+static void append_slow_batches(const struct report *r,
+				const struct report_rank *k, struct advice *a)
+{
+	double share = r->queue.unready_share;
+	char unready[REEL_NUM];
+
+	advice_append(a->text,
+		      " So the wait is for single slow batches: for %s of it "
+		      "the next batch is not ready, and %.2g later ones are on "
+		      "average",
+		      reel_columns_percent(unready, share),
+		      r->queue.mean_depth);
+	if (k->headroom != REPORT_NONE)
+		advice_append(a->text, " (headroom %.2g)", k->headroom);
+	advice_append(a->text, ".");
+	advice_append(a->try_this,
+		      "batches that take about as long as each other to make; "
+		      "a loader that does not keep their order.");
+	advice_fact(a, "queue_depth", "", r->queue.mean_depth);
+	advice_fact(a, "queue_unready_share", "share", share);
+}
+
+static bool waits_for_slow_batches(const struct report *r)
+{
+	return r->queue.unready_share >= advice_threshold.unready_share &&
+	       r->queue.mean_depth >= 1 &&
+	       r->queue.empty_share < advice_threshold.empty_share;
+}
+
 /* Batches that are ready cannot be ready earlier: their way to the model costs. */
 static void append_hand_over(const struct report *r,
 			     const struct report_rank *k, struct advice *a)
@@ -102,7 +133,10 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 		reel_columns_percent(io, k->worker_io_share));
 	if (k->worker_busy_share < advice_threshold.idle_share &&
 	    !cannot_keep_up(r, k)) {
-		append_hand_over(r, k, a);
+		if (waits_for_slow_batches(r))
+			append_slow_batches(r, k, a);
+		else
+			append_hand_over(r, k, a);
 		return;
 	}
 	if (k->headroom != REPORT_NONE)

@@ -554,16 +554,18 @@ static int read_queue(struct report *r, struct reel_error *err)
 	struct reel_view v;
 
 	r->queue.mean_depth = r->queue.empty_share = REPORT_NONE;
+	r->queue.unready_share = REPORT_NONE;
 	if (!k || !advice_workers_idle(k))
 		return 0;
 	reel_view_open(&v, r->st,
-		       "SELECT mean_depth, empty_share FROM v_loader "
-		       "WHERE process_id = ?1",
+		       "SELECT mean_depth, empty_share, unready_share "
+		       "FROM v_loader WHERE process_id = ?1",
 		       err);
 	reel_view_bind(&v, 1, k->process_id);
 	if (reel_view_next(&v)) {
 		r->queue.mean_depth = reel_view_real(&v, "mean_depth");
 		r->queue.empty_share = reel_view_real(&v, "empty_share");
+		r->queue.unready_share = reel_view_real(&v, "unready_share");
 	}
 	return reel_view_close(&v);
 }

@@ -116,9 +116,9 @@ struct report {
 		int64_t calls, bytes;
 	} stdio[2]; /* reads, writes of STDIO in the counters */
 	/* The queue of batches of the rank that waits most, where its workers are
-	 * often idle; REPORT_NONE: not known. */
+	 * often idle; REPORT_NONE: not known. unready_share: of its waits. */
 	struct {
-		double mean_depth, empty_share;
+		double mean_depth, empty_share, unready_share;
 	} queue;
 	struct {
 		int64_t processes;

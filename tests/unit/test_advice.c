@@ -605,6 +605,7 @@ static void queue(void)
 	r.rank = &k;
 	r.ranks = 1;
 	r.queue.mean_depth = r.queue.empty_share = REPORT_NONE;
+	r.queue.unready_share = REPORT_NONE;
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].text, "wait to be handed over") &&
 		   strstr(r.advice[0].try_this, "prefetch_factor"),
@@ -620,6 +621,14 @@ static void queue(void)
 		   !strstr(r.advice[0].try_this, "prefetch_factor"),
 	   "more batches are no remedy where they are ready: %s",
 	   r.advice[0].try_this);
+	r.queue.unready_share = 0.5;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "single slow batches: for 50 %") &&
+		   strstr(r.advice[0].text, "3.7 later ones") &&
+		   !strstr(r.advice[0].text, "hand") &&
+		   !strstr(r.advice[0].try_this, "fewer workers"),
+	   "later batches are ready, and the next one is not: %s",
+	   r.advice[0].text);
 	r.queue.empty_share = 0.5;
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].text, "cannot keep up") &&
