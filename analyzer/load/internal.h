@@ -17,6 +17,15 @@
 #include "analyzer/resolve/resolve.h"
 #include "analyzer/write/writer.h"
 
+struct load_held_span;
+
+/* untrained_pass.c: the epochs, steps and fetches of a process before it trains. */
+struct load_untrained {
+	struct load_held_span *held;
+	uint32_t n, room;
+	bool settled; /* no more are held */
+};
+
 /* One process image; process_id is its index in load.process + 1. */
 struct load_process {
 	int trace_index; /* in the trace */
@@ -34,6 +43,7 @@ struct load_process {
 	const char
 		*launcher; /* it is a process of this one; NULL: of the job */
 	bool started, worker;
+	struct load_untrained untrained;
 };
 
 /* One thread; thread_id is its index in load.thread + 1. */
@@ -98,6 +108,14 @@ int load_plan(struct load *l, struct reel_error *err);
 /* merge.c: records in the order of their ends through the resolver into the
  * writer. */
 int load_merge(struct load *l, struct reel_error *err);
+
+/* untrained_pass.c: a span for the writer, which gets it later where it may belong
+ * to a pass that trains nothing. */
+int load_span(struct load *l, const struct reel_span_event *sp, bool closed,
+	      struct reel_error *err);
+/* After the merge: no training call follows. */
+int load_spans_finish(struct load *l, struct reel_error *err);
+void load_spans_fini(struct load *l);
 
 /* tables.c: the rows; @arg of the sink is to be set. */
 extern const struct reel_resolve_sink load_sink;

@@ -95,6 +95,7 @@ static void load_fini(struct load *l)
 	reel_writer_free(l->writer);
 	reel_trace_close(l->tr);
 	free(l->host);
+	load_spans_fini(l);
 	free(l->process);
 	free(l->thread);
 	free(l->index_of_process);
@@ -121,7 +122,7 @@ int64_t reel_load(struct reel_store *st, const char *dir,
 	show_progress(&l);
 	if (reel_writer_new(&l.writer, st, &for_writer, err) ||
 	    resolver_init(&l, err) || load_merge(&l, err) ||
-	    load_rows_finish(&l, err))
+	    load_spans_finish(&l, err) || load_rows_finish(&l, err))
 		goto out;
 	rc = (int64_t)reel_writer_events(l.writer);
 out:

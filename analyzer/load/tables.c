@@ -16,9 +16,7 @@
 static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
 		   struct reel_error *err)
 {
-	struct load *l = arg;
-
-	return reel_writer_span(l->writer, sp, closed, err);
+	return load_span(arg, sp, closed, err);
 }
 
 static int on_open(void *arg, const struct reel_open_row *row,

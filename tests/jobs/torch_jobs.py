@@ -356,6 +356,19 @@ def accumulated():
     print("done")
 
 
+def averaged():
+    """A pass for statistics, before the training with another loader."""
+    mean = sum(x.mean() for x, _ in DataLoader(Images(), 4, num_workers=2))
+    print("mean %.3f" % (mean / 3))
+    train(num_workers=2)
+
+
+def cached():
+    """A training with a copy of the batches in memory."""
+    batches = list(DataLoader(Images(), 4))
+    loop(batches)
+
+
 def compiled():
     model = torch.compile(torch.nn.Linear(8, 2), backend="eager")
     opt = torch.optim.SGD(model.parameters(), lr=0.01)

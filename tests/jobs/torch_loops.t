@@ -45,6 +45,19 @@ p = json.load(open("e.json"))["pipeline"]
 print(p["start_once"], p["readers"], p["prefetch"], p["batch"])')" 'True 2 2 4'
 job accumulated
 spans accumulated 'backward 6, epoch 1, fetch 7, optimizer 2, preprocess 6, step 6'
+job averaged
+spans averaged 'backward 6, checkpoint 2, epoch 2, eval 1, fetch 12, optimizer 6, preprocess 9, step 6'
+is 'averaged: the batches of a pass before the training are of an evaluation' \
+	"$("$IOREEL" sql --format tsv averaged.reel "
+	SELECT count(*), count(s.detail) FROM v_span s JOIN v_span p
+	ON p.span_id = s.parent_id WHERE s.name = 'fetch' AND p.name = 'eval'" |
+	tail -1 | tr '\t' ' ')" '4 0'
+is 'averaged: no step holds them' "$("$IOREEL" report --json averaged.reel |
+	"$python" -c 'import json, sys
+r = json.load(sys.stdin)["ranks"][0]
+print(r["steps"], r["evaluations"])')" '6 1'
+job cached
+spans cached 'backward 6, checkpoint 2, eval 1, fetch 4, optimizer 6, preprocess 3, step 6'
 job loads
 spans loads 'checkpoint 1, epoch 1, fetch 3, preprocess 2, restore 2, step 2'
 maybe compiled 'import torch
