@@ -144,8 +144,8 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 			      k->headroom < 1
 				      ? " They cannot keep up with the model "
 					"(headroom %.2g)."
-				      : " Always busy, they could feed a model "
-					"%.2g times as fast.",
+				      : " If they were always busy, they could "
+					"feed a model %.2g times as fast.",
 			      k->headroom);
 	if (k->worker_io_share < advice_threshold.worker_io)
 		advice_append(a->try_this,
