@@ -231,11 +231,22 @@ static bool waits_in_evaluations(const struct report_rank *k)
 	       k->evaluation_loop_wait_ns > k->loop_wait_ns / 2;
 }
 
+/* Most of the wait for first batches was in the first epoch, as workers that stay
+ * start once. */
+static bool starts_once(const struct report *r, const struct report_rank *k)
+{
+	if (k->evaluation_first_wait_ns > 0 || k->worker_restarts > 0)
+		return false;
+	return k->epochs <= 1 || r->epoch_start_ns < first_wait_ns(k) / 2;
+}
+
 /* The passes of @k with first batches; an evaluation after the loop has none. */
-static const char *starts_of(const struct report_rank *k)
+static const char *starts_of(const struct report *r,
+			     const struct report_rank *k)
 {
 	if (k->evaluation_first_wait_ns <= 0)
-		return k->epochs > 1 ? "the epochs" : "the loop";
+		return k->epochs > 1 && !starts_once(r, k) ? "the epochs"
+							   : "the loop";
 	return k->steps > 0 ? "epochs and evaluations" : "the evaluations";
 }
 
@@ -253,6 +264,17 @@ static bool waits_beyond_starts(const struct report_rank *k)
 	return share >= advice_threshold.wait_share && !advice_workers_idle(k);
 }
 
+static const char *cause_of_starts(const struct report *r,
+				   const struct report_rank *k)
+{
+	if (k->workers <= 0)
+		return "";
+	if (k->worker_restarts > 0 || k->evaluation_first_wait_ns > 0 ||
+	    starts_once(r, k))
+		return ", for which the workers start";
+	return ", none of which is ready when an epoch starts";
+}
+
 /* The text has no full stop yet. */
 static void append_starts(const struct report *r, const struct report_rank *k,
 			  struct advice *a)
@@ -263,15 +285,15 @@ static void append_starts(const struct report *r, const struct report_rank *k,
 	advice_fact(a, "first_wait", "ns", (double)first_ns);
 	advice_append(a->text,
 		      "; most of it, %s, is for the first batches of %s%s",
-		      reel_num_time(first, (double)first_ns), starts_of(k),
-		      k->workers > 0 ? ", for which the workers start" : "");
+		      reel_num_time(first, (double)first_ns), starts_of(r, k),
+		      cause_of_starts(r, k));
 	if (starts_slowly(r)) /* EPOCH-START says it */
 		return;
 	if (k->evaluation_first_wait_ns > k->epoch_first_wait_ns) {
 		if (!evaluates_slowly(r)) /* else EVAL-WAIT says it */
 			advice_append(a->try_this, "%s",
 				      advice_loader_of(r)->evaluation);
-	} else if (k->epochs > 1) {
+	} else if (k->epochs > 1 && !starts_once(r, k)) {
 		append_epoch_remedy(r, a);
 	} else if (!waits_beyond_starts(k)) {
 		advice_append(a->try_this, "a longer run to judge the job by: "

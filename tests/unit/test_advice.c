@@ -593,6 +593,24 @@ static void starts(void)
 	k.epochs = 1;
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "longer run"),
 	   "a single epoch: %s", r.advice[0].try_this);
+	k.epochs = 3;
+	k.evaluations = 0;
+	k.worker_restarts = r.worker_restarts = 0;
+	r.epoch_start_ns = k.epoch_first_wait_ns / 2 - 1;
+	k.median_fetch_ns = r.epoch_start_ns;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "first batches of the loop, for "
+					    "which the workers start.") &&
+		   strstr(r.advice[0].try_this, "longer run"),
+	   "workers that stay start once: %s", r.advice[0].text);
+	r.epoch_start_ns++;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "first batches of the epochs, "
+					    "none of which is ready when an "
+					    "epoch starts.") &&
+		   strstr(r.advice[0].try_this, "longer epochs"),
+	   "they have no batch ready when an epoch starts: %s",
+	   r.advice[0].text);
 }
 
 /* Idle workers: their queue is empty now and then, or batches are always ready. */
