@@ -142,16 +142,22 @@ made AS (
 	SELECT process_id, count(DISTINCT pass) AS passes, count(*) AS batches,
 		sum(early) AS early
 	FROM v_worker_batch GROUP BY process_id),
-later AS (
-	SELECT *, row_number() OVER (PARTITION BY process_id, pass, worker
-		ORDER BY number) > 1 AS later
-	FROM v_worker_batch),
+ready (process_id, pass, number, later, ready_ns, start_ns, end_ns) AS (
+	SELECT process_id, pass, number, row_number() OVER (PARTITION BY
+		process_id, pass, worker ORDER BY number) > 1, end_ns, NULL, NULL
+	FROM v_worker_batch
+	UNION ALL SELECT process_id, pass, number, NULL, NULL, start_ns, end_ns
+	FROM v_batch_fetch),
+-- A group instead of a join, for which SQLite makes no index.
+fetch AS (
+	SELECT process_id, max(ready_ns) AS ready_ns, max(start_ns) AS start_ns,
+		max(end_ns) AS end_ns
+	FROM ready GROUP BY process_id, pass, number
+	HAVING max(later) AND max(start_ns) IS NOT NULL),
 wait AS (
-	SELECT f.process_id, sum(f.end_ns - f.start_ns) AS ns,
-		sum(max(min(b.end_ns, f.end_ns) - f.start_ns, 0)) AS unready_ns
-	FROM v_batch_fetch f JOIN later b USING (process_id, pass, number)
-	WHERE b.later
-	GROUP BY f.process_id)
+	SELECT process_id, sum(end_ns - start_ns) AS ns,
+		sum(max(min(ready_ns, end_ns) - start_ns, 0)) AS unready_ns
+	FROM fetch GROUP BY process_id)
 SELECT d.rank, process_id, m.passes, m.batches, m.early,
 	m.early * 1.0 / m.batches, d.mean_depth, d.max_depth, d.empty_share,
 	w.unready_ns * 1.0 / nullif(w.ns, 0)
