@@ -209,8 +209,8 @@ WITH loop AS (
 	SELECT s.process_id, p.thread_id, min(s.start_ns) AS start_ns,
 		max(s.start_ns + s.dur_ns) AS end_ns
 	FROM step s JOIN span p USING (span_id)
-	WHERE EXISTS (SELECT 1 FROM step u WHERE u.process_id = s.process_id
-		AND u.fetch_ns IS NULL)
+	WHERE s.process_id IN (SELECT process_id FROM step
+		WHERE fetch_ns IS NULL)
 	GROUP BY s.process_id, p.thread_id)
 SELECT l.process_id, l.end_ns - l.start_ns, union_ns(
 	max(m.start_ns, l.start_ns),
