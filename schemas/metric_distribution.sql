@@ -5,7 +5,8 @@
 --   inter_arrival   ns from the start of a call on a file to the start of the
 --                   next one of its thread; reads, writes and metadata calls
 --                   (op io). Records of several calls are left out, and
---                   counters, whose starts are estimates
+--                   counters, whose starts are estimates. Calls on streams that
+--                   are not recorded, as of printf, have no start
 --   stride          offset less the end of the access before it through the
 --                   same open file description; 0: consecutive, negative: back
 -- unit: calls; bytes or ns    empty: no row

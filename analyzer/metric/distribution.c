@@ -13,6 +13,7 @@
 #include "lib/store/insert.h"
 
 #include "analyzer/metric/histogram.h"
+#include "analyzer/metric/issue_order.h"
 #include "analyzer/metric/metric.h"
 
 static const char schema[] =
@@ -22,8 +23,26 @@ static const char schema[] =
 struct arrivals {
 	int64_t *start_ns; /* of the last call, plus 1, by thread_id; 0: none */
 	uint32_t room;
+	struct reel_issue_order order; /* asynchronous operations end in any */
 	struct reel_histogram between;
 };
+
+/* Calls of an access, in place of their number. */
+enum {
+	SAME_CALL = 0,	       /* the other side of the call before */
+	NO_START = UINT32_MAX, /* calls whose starts are not recorded */
+};
+
+static reel_access_fn count_arrival;
+
+static int arrivals_init(void *state, struct reel_error *err)
+{
+	struct arrivals *a = state;
+
+	a->order.fn = count_arrival;
+	a->order.ctx = a;
+	return 0;
+}
 
 int reel_distribution_open(struct reel_insert *out, struct reel_store *st,
 			   struct reel_error *err)
@@ -79,27 +98,57 @@ int reel_distribution_write(struct reel_insert *out, const char *quantity,
 	return 0;
 }
 
+static int count_arrival(void *state, const struct reel_access *call,
+			 struct reel_error *err)
+{
+	struct arrivals *a = state;
+	int64_t *last, start_ns = call->issued_ns + 1;
+
+	if (reel_array_reach(&a->start_ns, &a->room, call->thread,
+			     sizeof(*a->start_ns), err))
+		return -1;
+	last = &a->start_ns[call->thread];
+	if (call->calls > 1) {
+		*last = 0;
+		return 0;
+	}
+	if (call->calls == SAME_CALL && start_ns == *last)
+		return 0;
+	/* Later calls may have passed before the first asynchronous one. */
+	if (start_ns < *last)
+		return 0;
+	if (*last)
+		reel_histogram_add(&a->between, start_ns - *last, 1);
+	*last = start_ns;
+	return 0;
+}
+
+/* Calls on a stream that are not recorded have the time of the next record. */
+static bool has_start(const struct reel_event *ev)
+{
+	return !ev->counted && ev->call != REEL_CALL_STDIO_READ &&
+	       ev->call != REEL_CALL_STDIO_WRITE;
+}
+
 static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
 	struct arrivals *a = state;
-	int64_t *last;
+	bool async = ev->raw.layer == REEL_LAYER_ASYNC;
+	struct reel_access call = {
+		.issued_ns = ev->start_ns,
+		.thread = ev->raw.thread,
+		.calls = !has_start(&ev->raw)		      ? NO_START
+			 : ev->raw.call == REEL_CALL_COPY_OUT ? SAME_CALL
+							      : ev->calls,
+		.async = async,
+	};
 
 	if (ev->op >= METRIC_OPS)
 		return 0;
-	if (reel_array_reach(&a->start_ns, &a->room, ev->raw.thread,
-			     sizeof(*a->start_ns), err))
-		return -1;
-	last = &a->start_ns[ev->raw.thread];
-	if (ev->calls > 1 || ev->raw.counted) {
-		*last = 0;
-		return 0;
-	}
-	/* Asynchronous operations start in another order than they end. */
-	if (*last)
-		reel_histogram_add(&a->between, ev->start_ns + 1 - *last, 1);
-	*last = ev->start_ns + 1;
-	return 0;
+	if (reel_issue_order_is_next(&a->order, async))
+		return count_arrival(a, &call, err);
+	return reel_issue_order_add(&a->order, &call, err);
 }
 
 METRIC_FEED(arrivals_feed)
@@ -109,8 +158,11 @@ static int arrivals_finish(void *state, struct reel_store *st,
 {
 	struct arrivals *a = state;
 	struct reel_insert out;
-	int rc = reel_distribution_open(&out, st, err);
+	int rc;
 
+	if (reel_issue_order_flush(&a->order, err))
+		return -1;
+	rc = reel_distribution_open(&out, st, err);
 	if (!rc)
 		rc = reel_distribution_write(&out, "inter_arrival", "io",
 					     &a->between, false, err);
@@ -121,6 +173,7 @@ static void arrivals_fini(void *state)
 {
 	struct arrivals *a = state;
 
+	reel_issue_order_fini(&a->order);
 	free(a->start_ns);
 }
 
@@ -128,6 +181,7 @@ const struct reel_metric reel_metric_distribution = {
 	.name = "distribution",
 	.schema = schema,
 	.state_bytes = sizeof(struct arrivals),
+	.init = arrivals_init,
 	.feed = arrivals_feed,
 	.finish = arrivals_finish,
 	.fini = arrivals_fini,

@@ -23,7 +23,7 @@ struct reel_error;
 struct reel_access {
 	int64_t issued_ns; /* the sort key */
 	int64_t offset, bytes;
-	uint32_t process, file, open, calls;
+	uint32_t process, thread, file, open, calls;
 	bool write, async;
 };
 

@@ -120,9 +120,49 @@ static void of_many(void)
 	job_end(&j);
 }
 
+/* Operations end in another order than they start; parts are no calls. */
+static void of_parts(void)
+{
+	struct reel_event ev;
+	struct job j;
+
+	job_begin(&j);
+	for (int i = 9; i >= 0; i--)
+		job_feed(&j, moved(REEL_CALL_ASYNC_READ, 10 * i, 1000 - 20 * i,
+				   8 * i, 8));
+	job_finish(&j);
+	is(job_ask(&j, "SELECT sum(calls * (mean = 10)) FROM distribution "
+		       "WHERE quantity = 'inter_arrival'"),
+	   9, "asynchronous operations are in the order of their starts");
+	job_end(&j);
+
+	job_begin(&j);
+	job_feed(&j, moved(REEL_CALL_COPY_FILE_RANGE, 100, 50, 0, 10));
+	job_feed(&j, moved(REEL_CALL_COPY_OUT, 100, 50, 0, 10));
+	job_feed(&j, moved(REEL_CALL_COPY_FILE_RANGE, 200, 50, 10, 10));
+	job_feed(&j, moved(REEL_CALL_COPY_OUT, 200, 50, 10, 10));
+	job_finish(&j);
+	is(job_ask(&j, "SELECT sum(calls) + sum(mean) FROM distribution "
+		       "WHERE quantity = 'inter_arrival'"),
+	   101, "a copy is one call");
+	job_end(&j);
+
+	job_begin(&j);
+	job_feed(&j, moved(REEL_CALL_FWRITE, 100, 5, 0, 10));
+	ev = moved(REEL_CALL_STDIO_WRITE, 900, 0, 10, 500);
+	job_feed(&j, ev);
+	job_feed(&j, moved(REEL_CALL_FWRITE, 900, 5, 510, 10));
+	job_finish(&j);
+	is(job_ask(&j, "SELECT count(*) FROM distribution "
+		       "WHERE quantity = 'inter_arrival'"),
+	   0, "calls of printf() were between, at unknown times");
+	job_end(&j);
+}
+
 int main(void)
 {
 	of_one_thread();
 	of_many();
+	of_parts();
 	return done();
 }
