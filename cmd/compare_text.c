@@ -319,7 +319,12 @@ static void print_most(const struct reel_likeness *l, const struct reel_cost *c)
 {
 	struct reel_buf text = REEL_BUF_INIT;
 
-	if (c->has && c->gain > 0)
+	if (!l->has_cosine)
+		reel_buf_puts(&text,
+			      "There is no cosine that a factor could lower; "
+			      "see their differences.",
+			      NULL);
+	else if (c->has && c->gain > 0)
 		reel_buf_printf(&text, NULL,
 				"Most likeness is lost by %s: without it the "
 				"cosine is %.4f (%+.4f).",

@@ -162,6 +162,9 @@ check '--explain names the size that differs' 'ioreel record -q -o s.reel -- \
 check '--explain of more runs is about the least alike' \
 	'ioreel compare --explain a.reel b.reel none.reel >out &&
 	grep -q "^The least alike pair: #[12] and #3" out'
+check '--explain names no factor where there is no cosine' \
+	'ioreel compare --explain a.reel none.reel >out && ! grep "lowers the cosine" out &&
+	grep -q "^There is no cosine that a factor could lower" out'
 check 'the distances are part of the answer' 'ioreel compare s.reel t.reel >out &&
 	grep -qE "^  size of reads +1,000 B +29.3 KiB +1.000 +0.967$" out || { cat out; false; }'
 mkdir probed
