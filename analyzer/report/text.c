@@ -489,7 +489,8 @@ static void print_mpiio(const struct report *r)
 							     (double)m->calls));
 		if (m->posix_calls != REPORT_NONE)
 			reel_buf_printf(
-				&b, NULL, "; POSIX below: %s in %s calls",
+				&b, NULL,
+				"; POSIX on their files: %s in %s calls",
 				reel_num_bytes(num[3], (double)m->posix_bytes),
 				reel_num_count(num[4], m->posix_calls));
 		put_sentence(&b);

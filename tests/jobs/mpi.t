@@ -35,7 +35,8 @@ job() {
 			p.start_ns + p.dur_ns <= m.start_ns + m.dur_ns)")" \
 		"$idle"
 	check "$name: the report has a line on it" \
-		'"$IOREEL" report '"$name"'.reel | grep "MPI-IO write .* collective"'
+		'"$IOREEL" report '"$name"'.reel |
+		grep "MPI-IO write .* collective; POSIX on their files: "'
 	check "$name: and its JSON document is valid" '"$IOREEL" report --json '"$name"'.reel |
 		"$PY" -c "import json, sys; assert len(json.load(sys.stdin)[\"mpiio\"]) == 2"'
 	beneath "$name" "$@"
