@@ -455,6 +455,14 @@ ORDER BY e.calls DESC, c.name, e.errno;
 CREATE VIEW v_stream_flush (calls, dur_ns) AS
 SELECT calls, dur_ns FROM v_call WHERE call = 'fflush' AND NOT message;
 
+-- v_lock: calls on locks of files, which wait for other processes. fcntl() has other
+-- uses, too, but none that takes long.
+-- unit: calls, ns    empty: one row of 0
+-- source: flock(2), lockf(3), fcntl_locking(2)
+CREATE VIEW v_lock (calls, dur_ns) AS
+SELECT coalesce(sum(calls), 0), coalesce(sum(dur_ns), 0) FROM v_call
+WHERE call IN ('flock', 'lockf', 'fcntl') AND NOT message;
+
 -- v_sqlite_sync: time of metadata calls, syncs among them, on the databases of
 -- SQLite and on their journals. A journal is named after its database.
 -- unit: ns    empty: 0

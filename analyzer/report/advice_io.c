@@ -12,6 +12,7 @@
 
 #define LARGE_BYTES (1 << 20) /* of a transfer */
 #define FEW_CALLS 100
+#define LOCK_SHARE 0.5 /* of the time of REEL_GROUP_STAT: locks, not storage */
 
 /* Page-cache misses outside of computation. */
 bool advice_storage_bound(const struct report *r, struct advice *a)
@@ -253,7 +254,20 @@ static void append_groups(const struct report *r, struct advice *a)
 		if (!n)
 			first = most;
 	}
-	if (first >= 0 && (is_transfer(first) || !advice_is_start_up(r, a)))
+	if (first == REEL_GROUP_STAT &&
+	    advice_share(r->lock_ns, r->group[first].dur_ns) >= LOCK_SHARE) {
+		advice_append(
+			a->text,
+			"; of stat, %s is in calls on locks, which wait "
+			"for other processes",
+			reel_columns_percent(
+				part, advice_share(r->lock_ns,
+						   r->group[first].dur_ns)));
+		advice_append(a->try_this,
+			      "locks that are held for less time, or a file "
+			      "for each process.");
+	} else if (first >= 0 &&
+		   (is_transfer(first) || !advice_is_start_up(r, a)))
 		advice_append(a->try_this, "%s",
 			      remedy_of(first, r->group[first].calls,
 					r->group[first].bytes));

@@ -170,6 +170,12 @@ static int fill_unseen(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_locks(struct report *r, struct reel_view *v)
+{
+	r->lock_ns = INT("dur_ns");
+	return 0;
+}
+
 static int fill_flushes(struct report *r, struct reel_view *v)
 {
 	r->flushes = INT("calls");
@@ -482,6 +488,7 @@ static const struct {
 	{"SELECT * FROM v_mapped", fill_mapped},
 	{"SELECT * FROM v_unseen", fill_unseen},
 	{"SELECT * FROM v_stream_flush", fill_flushes},
+	{"SELECT * FROM v_lock", fill_locks},
 	{"SELECT * FROM v_framework", fill_uses},
 	{"SELECT count(*) AS readers FROM v_process WHERE reads > 0 "
 	 "AND role <> 'worker' AND EXISTS (SELECT 1 FROM source) "

@@ -169,7 +169,8 @@ struct report {
 		int64_t calls, ns;
 	} small[2];		   /* reads, writes below 16 KiB */
 	int64_t flushes, flush_ns; /* of streams, among REEL_GROUP_SYNC */
-	int64_t journal_ns;	   /* of metadata calls on files of SQLite */
+	int64_t lock_ns;    /* of calls on locks, among REEL_GROUP_STAT */
+	int64_t journal_ns; /* of metadata calls on files of SQLite */
 	/* Bytes that the stepping thread of the rank that waits most read in its
 	 * steady steps, where its fetches take next to no time; else 0. */
 	int64_t step_read_bytes;

@@ -382,6 +382,13 @@ check 'flushes of single lines are 3,000 small writes and flushes of a stream' '
 	WHERE w.op = '"'write'"'" | tail -1)" = 3000,3000'
 check 'no WRITE-FSYNC for them' 'ioreel report flushed.reel >out && ! grep -q WRITE-FSYNC out'
 
+# A process that waits for the lock of another one.
+ioreel record -q -o locks.reel -- sh -c 'flock lock sleep 2 & sleep .3; flock lock true; wait'
+check 'IO-BOUND tells locks from storage' 'ioreel report locks.reel | tr "\n" " " | tr -s " " >out &&
+	grep -q "in calls on locks, which wait for other processes" out &&
+	grep -q "Try: locks that are held for less time" out && ! grep -q "Try: storage" out ||
+	{ cat out; false; }'
+
 # A database has to sync.
 if python3 -c 'import sqlite3' 2>/dev/null; then
 	cat >lite.py <<-'PY'

@@ -469,6 +469,20 @@ static void run(void)
 		   "the remedy fits the calls: %s", r.advice[0].try_this);
 	}
 
+	/* stat has the calls on locks, too. */
+	memset(r.group, 0, sizeof(r.group));
+	r.group[REEL_GROUP_STAT].calls = 3;
+	r.group[REEL_GROUP_STAT].dur_ns = 2 * S;
+	r.lock_ns = S - 1;
+	ok(has(&r, "IO-BOUND") && !strstr(r.advice[0].text, "locks") &&
+		   strstr(r.advice[0].try_this, "storage"),
+	   "few calls on locks: %s", r.advice[0].text);
+	r.lock_ns = S;
+	ok(has(&r, "IO-BOUND") &&
+		   strstr(r.advice[0].text, "50 % is in calls on locks") &&
+		   !strstr(r.advice[0].try_this, "storage"),
+	   "locks wait for no storage: %s", r.advice[0].text);
+
 	r = quiet();
 	r.io_ns = 8 * S;
 	r.rank_io.ranks = 8;
