@@ -482,6 +482,11 @@ static void no_problem(const struct report *r, struct advice *a)
 	if (!k && r->uses.python && !r->sources)
 		advice_append(a->text, "; how long the job waits for its input "
 				       "is not known without steps");
+	if (r->completeness.lost_events > 0)
+		advice_append(a->text, "; %s lost %s could not be checked",
+			      reel_num_count(num, r->completeness.lost_events),
+			      advice_number(r->completeness.lost_events,
+					    "event", "events"));
 	advice_append(a->text, ".");
 }
 

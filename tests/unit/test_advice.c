@@ -430,6 +430,12 @@ static void run(void)
 		   strstr(r.advice[0].text, "is not known without steps."),
 	   "Python without steps: %s", r.advice[0].text);
 	r.uses.python = false;
+	r.completeness.lost_events = 323;
+	ok(has(&r, "NO-PROBLEM") &&
+		   strstr(r.advice[0].text,
+			  "; 323 lost events could not be checked."),
+	   "lost events may be a problem: %s", r.advice[0].text);
+	r.completeness.lost_events = 0;
 	r.io_ns = 2 * S;
 	ok(only(&r, "IO-BOUND", "I/O takes 2.00 s of the run's 10.0 s: 20 %"),
 	   "from 20 %% on: %s", r.advice[0].text);
