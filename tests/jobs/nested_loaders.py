@@ -384,6 +384,17 @@ def looked_often():
     for _ in range(3):
         next(iter(training))
         epochs.trains(6)
+    epochs._finish()  # ends the last one
+
+
+def looked_and_trained():
+    """The optimizer's step after the backward pass is in the loop's step."""
+    for _ in range(2):
+        next(iter(training))
+        epochs.trains(6)
+        epochs.shim.begin(7, -1)
+        epochs.shim.end(7)
+    epochs._finish()
 
 
 def never_asked():

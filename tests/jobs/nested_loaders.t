@@ -39,6 +39,8 @@ loop 'nor is one whose iterator is kept' looked_kept \
 	'F F0 E0(S0(F F0) S1(F1)) E1(S2(F F2) S3(F3))'
 loop 'but one that is trained with is' looked_often \
 	'E0(S0(F F0)) E1(S1(F F1)) E2(S2(F F2))'
+loop 'its step goes on after the call that trains' looked_and_trained \
+	'E0(S0(F F0 O)) E1(S1(F F1 O))'
 loop 'an iterator of which no batch is asked for' never_asked \
 	'F E0(S0(F F0) S1(F1))'
 loop 'a loop in a loop' nested \

@@ -23,7 +23,9 @@ the main one, which may prefetch for it. A backward or optimizer call turns it
 into an epoch from its start on; its steps begin with the one that trains.
 
 A peek at a batch is neither: an iterator that is dropped after its first
-batch, before a call that trains or another loop. It has fetches only.
+batch, before a call that trains or another loop. It has fetches only. One that
+trains after it was dropped, as in a loop over next(iter(loader)), is an epoch
+until the next loop begins.
 
 Lightning keeps the iterators of a training until its end, and requests no
 batch after the last: neither exhaustion nor deletion shows the end of a loop.
@@ -314,7 +316,8 @@ class Thread(object):
         if self.stack[-1] is latest and latest.kind == shim.EVAL:
             self.promote_evals()
             self.begin_step(latest, latest.since)
-        self.end_closed()
+        if self.stack[-1] is not latest or not latest.ended:
+            self.end_closed()  # else its step goes on with this call
 
     def promote_evals(self):
         """Turn the evals on top into epochs."""
