@@ -181,22 +181,27 @@ static int add_summed(struct reel_union *u, const struct overlap_rank *r,
  * Measure the waits of the steps. A step waited for a batch if a fetch overlaps
  * it, or began after the previous step in its epoch: a program may fetch
  * outside of its steps. The wait of other steps is unknown: a look at the data
- * set before the training says nothing about its steps. If another thread
- * summed its fetches, as in TensorFlow graphs, all steps of an epoch with such
- * a sum are known.
+ * set before the training, or an evaluation, says nothing about its steps. If
+ * another thread summed its fetches, as in TensorFlow graphs, all steps of an
+ * epoch with such a sum are known.
  */
 static int measure_fetches(struct overlap_rank *r,
 			   const struct overlap_job *job,
 			   struct reel_error *err)
 {
 	struct reel_union summed = {.limit = REEL_UNION_ALL};
-	uint32_t n, i, k, at = 0, epoch_span = 0;
+	struct reel_union evals = {.limit = REEL_UNION_ALL};
+	uint32_t n, i, k, at = 0, at_eval = 0, epoch_span = 0;
 	bool in_sum = false;
 	const struct overlap_span *fetch =
 		job->span +
 		overlap_find_spans(job, r->process, REEL_SPAN_FETCH, &n);
 	int64_t since_ns = 0;
-	int rc = add_summed(&summed, r, fetch, n, err);
+	int rc = add_summed(&summed, r, fetch, n, err) ||
+				 overlap_add_spans(&evals, job, r->process,
+						   REEL_SPAN_EVAL, err)
+			 ? -1
+			 : 0;
 
 	for (i = k = 0; !rc && i < r->steps; i++) {
 		struct overlap_step *s = &r->step[i];
@@ -208,7 +213,10 @@ static int measure_fetches(struct overlap_rank *r,
 		epoch_span = s->epoch_span;
 		if (s->epoch_start_ns > since_ns)
 			since_ns = s->epoch_start_ns;
-		while (k < n && fetch[k].start_ns < since_ns)
+		while (k < n &&
+		       (fetch[k].start_ns < since_ns ||
+			reel_union_within(&evals, fetch[k].start_ns,
+					  fetch[k].start_ns + 1, &at_eval)))
 			k++;
 		s->fetch_ns =
 			reel_union_within(&r->fetch, s->start_ns, end_ns, &at);
@@ -219,6 +227,7 @@ static int measure_fetches(struct overlap_rank *r,
 		since_ns = end_ns;
 	}
 	reel_union_fini(&summed);
+	reel_union_fini(&evals);
 	return rc;
 }
 

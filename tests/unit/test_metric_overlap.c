@@ -303,6 +303,28 @@ static void early_fetch(void)
 	job_end(&j);
 }
 
+/* The same after an evaluation, in steps of no epoch. */
+static void early_evaluation(void)
+{
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	processes(&j, 400);
+	job_span(&j, 1, REEL_SPAN_FETCH, -1, 10, 50);
+	job_span(&j, 1, REEL_SPAN_EVAL, 0, 0, 90);
+	for (i = 1; i < 4; i++) {
+		io_event(&j, 2, 100 * i, 100 * i + 90, 1);
+		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT unknown_steps FROM v_overlap"), 3,
+	   "the fetch of an evaluation leaves the steps unknown");
+	is(job_int(&j, "SELECT hidden_ns IS NULL FROM v_overlap"), 1,
+	   "so is the hidden I/O");
+	job_end(&j);
+}
+
 /* Twenty known steps, and @unknown steps of twice the length. */
 static double unknown_share(int unknown, const char *sql)
 {
@@ -689,6 +711,7 @@ int main(void)
 	own_io();
 	two_threads();
 	early_fetch();
+	early_evaluation();
 	summed();
 	partly_known();
 	fetches_between();
