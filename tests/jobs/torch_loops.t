@@ -58,6 +58,10 @@ r = json.load(sys.stdin)["ranks"][0]
 print(r["steps"], r["evaluations"])')" '6 1'
 job cached
 spans cached 'backward 6, checkpoint 2, eval 1, fetch 4, optimizer 6, preprocess 3, step 6'
+check 'cached: the wait of steps without a fetch is not that of the pass' '
+	"$IOREEL" report cached.reel | tr "\n" " " |
+		grep -q "How long the job waits for its input is not known: at most .* of its loop" &&
+	! "$IOREEL" report cached.reel | grep -q "INPUT-BOUND\|I/O hidden"'
 job loads
 spans loads 'checkpoint 1, epoch 1, fetch 3, preprocess 2, restore 2, step 2'
 maybe compiled 'import torch
