@@ -170,26 +170,29 @@ static double opens_of_file(const struct report *r)
 			     : 0;
 }
 
+/* Without checkpoints: to open one frees the blocks of the one before it, which takes
+ * long and is not for their number. */
 static bool file_open(const struct report *r, struct advice *a)
 {
 	double of_file = opens_of_file(r);
 	bool again = of_file >= advice_threshold.opens_of_file;
 	const struct report_group *o = &r->group[REEL_GROUP_OPEN];
 	const struct report_group *c = &r->group[REEL_GROUP_CLOSE];
-	double share = of_io(r, o->dur_ns + c->dur_ns);
+	int64_t calls = o->calls - r->checkpoint_opens;
+	int64_t ns = o->dur_ns + c->dur_ns - r->checkpoint_meta_ns;
+	double share = of_io(r, ns);
 	char num[REEL_NUM], part[REEL_NUM], each[REEL_NUM], size[REEL_NUM];
 
-	if (o->calls < advice_threshold.opens ||
+	if (calls < advice_threshold.opens ||
 	    share < advice_threshold.open_share || !io_matters(r))
 		return false;
 	advice_append(a->text,
 		      "opening and closing files %s times is %s of the time in "
 		      "I/O calls "
 		      "(%s each",
-		      reel_num_count(num, o->calls),
+		      reel_num_count(num, calls),
 		      reel_columns_percent(part, share),
-		      reel_num_time(each, (double)((o->dur_ns + c->dur_ns) /
-						   o->calls)));
+		      reel_num_time(each, (double)(ns / calls)));
 	if (r->median_file_bytes != REPORT_NONE)
 		advice_append(
 			a->text, "; median data file %s",
@@ -202,7 +205,7 @@ static bool file_open(const struct report *r, struct advice *a)
 			advice_number(r->data_files, "file is", "files are"),
 			of_file, r->epochs > 1 ? " in an epoch" : "");
 	advice_fact(a, "opens_of_file", "", of_file);
-	advice_fact(a, "opens", "calls", (double)o->calls);
+	advice_fact(a, "opens", "calls", (double)calls);
 	advice_fact(a, "open_close_share", "share", share);
 	advice_fact(a, "median_file", "B", (double)r->median_file_bytes);
 	if (!advice_is_start_up(r, a))

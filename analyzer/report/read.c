@@ -462,6 +462,8 @@ static int fill_readers(struct report *r, struct reel_view *v)
 static int fill_classes(struct report *r, struct reel_view *v)
 {
 	r->code_meta_share = REAL("code_meta_share");
+	r->checkpoint_opens = INT("checkpoint_opens");
+	r->checkpoint_meta_ns = INT("checkpoint_meta_ns");
 	return 0;
 }
 
@@ -482,7 +484,11 @@ static const struct {
 	{"SELECT * FROM v_rank_io_time", fill_rank_io},
 	{"SELECT * FROM v_group", fill_group},
 	{"SELECT sum(meta_ns) FILTER (WHERE class IN ('code', 'system')) * 1.0 "
-	 "/ nullif(sum(meta_ns), 0) AS code_meta_share FROM v_class",
+	 "/ nullif(sum(meta_ns), 0) AS code_meta_share, "
+	 "ifnull(sum(opens) FILTER (WHERE class = 'checkpoint'), 0) "
+	 "AS checkpoint_opens, ifnull(sum(meta_ns) "
+	 "FILTER (WHERE class = 'checkpoint'), 0) AS checkpoint_meta_ns "
+	 "FROM v_class",
 	 fill_classes},
 	{"SELECT * FROM v_call", fill_call},
 	{"SELECT * FROM v_mapped", fill_mapped},

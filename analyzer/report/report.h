@@ -141,9 +141,10 @@ struct report {
 	/* The time for code and system files among that in calls other than
 	 * reads and writes. */
 	double code_meta_share;
-	struct report_transfer transfer[2]; /* reads, writes */
-	struct report_sizes sizes[2];	    /* the same */
-	struct report_mpiio mpiio[2];	    /* the same */
+	int64_t checkpoint_opens, checkpoint_meta_ns; /* of class checkpoint */
+	struct report_transfer transfer[2];	      /* reads, writes */
+	struct report_sizes sizes[2];		      /* the same */
+	struct report_mpiio mpiio[2];		      /* the same */
 	struct {
 		int64_t calls;
 		int number;

@@ -98,6 +98,10 @@ static void calls(void)
 	r.group_sum_ns = 6 * S;
 	ok(has(&r, "FILE-OPEN"), "FILE-OPEN: opens that cost time");
 	ok(strstr(r.advice[0].try_this, "shards"), "of many files: fewer");
+	r.checkpoint_opens = 8;
+	r.checkpoint_meta_ns = 19 * S / 10;
+	ok(!has(&r, "FILE-OPEN"), "not where checkpoints took the time");
+	r.checkpoint_opens = r.checkpoint_meta_ns = 0;
 	r.data_files = 4;
 	r.data_opens = 2400;
 	r.epochs = 2;
