@@ -101,6 +101,9 @@ static void calls(void)
 	r.checkpoint_opens = 8;
 	r.checkpoint_meta_ns = 19 * S / 10;
 	ok(!has(&r, "FILE-OPEN"), "not where checkpoints took the time");
+	r.group[REEL_GROUP_SYNC].dur_ns = 19 * S / 10;
+	ok(has(&r, "FILE-OPEN"), "the time of a checkpoint may be its syncs");
+	r.group[REEL_GROUP_SYNC].dur_ns = 0;
 	r.checkpoint_opens = r.checkpoint_meta_ns = 0;
 	r.data_files = 4;
 	r.data_opens = 2400;
