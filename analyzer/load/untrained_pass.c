@@ -113,6 +113,6 @@ int load_spans_finish(struct load *l, struct reel_error *err)
 
 void load_spans_fini(struct load *l)
 {
-	for (int i = 0; i < l->processes; i++)
+	for (int i = 0; l->process && i < l->processes; i++)
 		free(l->process[i].untrained.held);
 }
