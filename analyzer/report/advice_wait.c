@@ -113,6 +113,14 @@ static bool cannot_keep_up(const struct report *r, const struct report_rank *k)
 	       r->queue.empty_share >= advice_threshold.starved_share;
 }
 
+/* Does the machine have fewer processors than the rank has workers? */
+static bool fill_processors(const struct report *r, const struct report_rank *k)
+{
+	const struct reel_cpu_contention *cpu = &r->cpu_contention;
+
+	return cpu->has && !cpu->ranks && k->workers > cpu->cpus;
+}
+
 /* Does the model wait for the workers, and these for I/O? */
 static void append_workers(const struct report *r, const struct report_rank *k,
 			   struct advice *a)
@@ -147,7 +155,18 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 				      : " If they were always busy, they could "
 					"feed a model %.2g times as fast.",
 			      k->headroom);
-	if (k->worker_io_share < advice_threshold.worker_io)
+	if (k->worker_io_share < advice_threshold.worker_io &&
+	    fill_processors(r, k))
+		advice_append(a->try_this,
+			      "less work for each sample, to which most of the "
+			      "workers' time goes: decode less, or once; more "
+			      "than %lld workers only if they do not compute, "
+			      "as the machine has %lld %s.",
+			      (long long)k->workers,
+			      (long long)r->cpu_contention.cpus,
+			      advice_number(r->cpu_contention.cpus, "processor",
+					    "processors"));
+	else if (k->worker_io_share < advice_threshold.worker_io)
 		advice_append(a->try_this,
 			      "more workers (%lld now); most of their time "
 			      "goes into preparing samples: decode less, or "

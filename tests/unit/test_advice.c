@@ -604,6 +604,18 @@ static void starts(void)
 	k.epoch_first_wait_ns = k.loop_wait_ns / 2;
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].text, "2 loader"),
 	   "half of the wait is not most of it: %s", r.advice[0].text);
+	k.worker_io_share = 0;
+	r.cpu_contention.has = true;
+	r.cpu_contention.cpus = 2;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].try_this, "more workers (2 now)"),
+	   "a worker for each processor: %s", r.advice[0].try_this);
+	r.cpu_contention.cpus = 1;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].try_this, "more than 2 workers only"),
+	   "more workers than processors: %s", r.advice[0].try_this);
+	r.cpu_contention.has = false;
+	k.worker_io_share = 0.8;
 	k.evaluation_first_wait_ns = k.loop_wait_ns / 4;
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].text, "of epochs and evaluations, for "
