@@ -138,9 +138,10 @@ static int add_event(void *state, const struct metric_event *ev,
 	struct reel_access call = {
 		.issued_ns = ev->start_ns,
 		.thread = ev->raw.thread,
-		.calls = !has_start(&ev->raw)		      ? NO_START
-			 : ev->raw.call == REEL_CALL_COPY_OUT ? SAME_CALL
-							      : ev->calls,
+		.calls = !has_start(&ev->raw) ? NO_START
+			 : ev->calls == 1 && ev->raw.call == REEL_CALL_COPY_OUT
+				 ? SAME_CALL
+				 : ev->calls,
 		.async = async,
 	};
 

@@ -148,6 +148,19 @@ static void of_parts(void)
 	job_end(&j);
 
 	job_begin(&j);
+	ev = moved(REEL_CALL_COPY_FILE_RANGE, 100, 50, 0, 20);
+	ev.count = 2;
+	job_feed(&j, ev);
+	ev.call = REEL_CALL_COPY_OUT;
+	job_feed(&j, ev);
+	job_feed(&j, moved(REEL_CALL_READ, 200, 50, 20, 10));
+	job_finish(&j);
+	is(job_ask(&j, "SELECT count(*) FROM distribution "
+		       "WHERE quantity = 'inter_arrival'"),
+	   0, "a record of several copies has one start, and nothing after it");
+	job_end(&j);
+
+	job_begin(&j);
 	job_feed(&j, moved(REEL_CALL_FWRITE, 100, 5, 0, 10));
 	ev = moved(REEL_CALL_STDIO_WRITE, 900, 0, 10, 500);
 	job_feed(&j, ev);
