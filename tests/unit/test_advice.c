@@ -88,7 +88,7 @@ static void unknown_times(void)
 	ok(strstr(verdict, "did no I/O on files"), "%s", verdict);
 }
 
-static void calls(void)
+static void opens(void)
 {
 	struct report r = quiet();
 
@@ -115,8 +115,12 @@ static void calls(void)
 	ok(strstr(r.advice[0].try_this, "stay open"), "of few: they stay open");
 	r.io_ns = S / 10;
 	ok(!has(&r, "FILE-OPEN"), "not where I/O costs no time");
+}
 
-	r = quiet();
+static void calls(void)
+{
+	struct report r = quiet();
+
 	r.small[0].calls = 9000;
 	r.small[0].ns = 4 * S;
 	ok(has(&r, "SMALL-READ"), "small reads");
@@ -423,6 +427,52 @@ static void unknown(void)
 	   "a known rank that waits decides: %s", verdict);
 }
 
+/* IO-BOUND advises what fits the calls that take the time. */
+static void remedies(void)
+{
+	static const struct {
+		int group;
+		int64_t calls, bytes;
+		const char *tip;
+	} remedy[] = {
+		{REEL_GROUP_WRITE, 1000, 1000 * MIB - 1, "larger writes, or"},
+		{REEL_GROUP_WRITE, 1000, 1000 * MIB, "several writes"},
+		{REEL_GROUP_READ, 1000, 1000 * MIB - 1, "larger reads, "},
+		{REEL_GROUP_READ, 1000, 1000 * MIB, "several reads"},
+		{REEL_GROUP_META, 99, 0, "storage that answers them faster"},
+		{REEL_GROUP_META, 100, 0, "fewer, larger files"},
+		{REEL_GROUP_SYNC, 99, 0, "syncs by a thread"},
+		{REEL_GROUP_SYNC, 100, 0, "fewer syncs"},
+	};
+	struct report r = quiet();
+
+	r.io_ns = r.group_sum_ns = 2 * S;
+	for (size_t i = 0; i < sizeof(remedy) / sizeof(*remedy); i++) {
+		memset(r.group, 0, sizeof(r.group));
+		r.group[remedy[i].group].calls = remedy[i].calls;
+		r.group[remedy[i].group].bytes = remedy[i].bytes;
+		r.group[remedy[i].group].dur_ns = 2 * S;
+		ok(has(&r, "IO-BOUND") &&
+			   strstr(r.advice[0].try_this, remedy[i].tip) ==
+				   r.advice[0].try_this,
+		   "the remedy fits the calls: %s", r.advice[0].try_this);
+	}
+
+	/* stat has the calls on locks, too. */
+	memset(r.group, 0, sizeof(r.group));
+	r.group[REEL_GROUP_STAT].calls = 3;
+	r.group[REEL_GROUP_STAT].dur_ns = 2 * S;
+	r.lock_ns = S - 1;
+	ok(has(&r, "IO-BOUND") && !strstr(r.advice[0].text, "locks") &&
+		   strstr(r.advice[0].try_this, "storage"),
+	   "few calls on locks: %s", r.advice[0].text);
+	r.lock_ns = S;
+	ok(has(&r, "IO-BOUND") &&
+		   strstr(r.advice[0].text, "50 % is in calls on locks") &&
+		   !strstr(r.advice[0].try_this, "storage"),
+	   "locks wait for no storage: %s", r.advice[0].text);
+}
+
 /* Shares of the run: of the job's time, from its start to its end. */
 static void run(void)
 {
@@ -454,47 +504,6 @@ static void run(void)
 	   "of the events' time where the job's is unknown: %s", verdict);
 	r.wall_ns = 5 * S;
 	ok(only(&r, "IO-BOUND", "20 %"), "and where events end after the job");
-
-	static const struct {
-		int group;
-		int64_t calls, bytes;
-		const char *tip;
-	} remedy[] = {
-		{REEL_GROUP_WRITE, 1000, 1000 * MIB - 1, "larger writes, or"},
-		{REEL_GROUP_WRITE, 1000, 1000 * MIB, "several writes"},
-		{REEL_GROUP_READ, 1000, 1000 * MIB - 1, "larger reads, "},
-		{REEL_GROUP_READ, 1000, 1000 * MIB, "several reads"},
-		{REEL_GROUP_META, 99, 0, "storage that answers them faster"},
-		{REEL_GROUP_META, 100, 0, "fewer, larger files"},
-		{REEL_GROUP_SYNC, 99, 0, "syncs by a thread"},
-		{REEL_GROUP_SYNC, 100, 0, "fewer syncs"},
-	};
-	r = quiet();
-	r.io_ns = r.group_sum_ns = 2 * S;
-	for (size_t i = 0; i < sizeof(remedy) / sizeof(*remedy); i++) {
-		memset(r.group, 0, sizeof(r.group));
-		r.group[remedy[i].group].calls = remedy[i].calls;
-		r.group[remedy[i].group].bytes = remedy[i].bytes;
-		r.group[remedy[i].group].dur_ns = 2 * S;
-		ok(has(&r, "IO-BOUND") &&
-			   strstr(r.advice[0].try_this, remedy[i].tip) ==
-				   r.advice[0].try_this,
-		   "the remedy fits the calls: %s", r.advice[0].try_this);
-	}
-
-	/* stat has the calls on locks, too. */
-	memset(r.group, 0, sizeof(r.group));
-	r.group[REEL_GROUP_STAT].calls = 3;
-	r.group[REEL_GROUP_STAT].dur_ns = 2 * S;
-	r.lock_ns = S - 1;
-	ok(has(&r, "IO-BOUND") && !strstr(r.advice[0].text, "locks") &&
-		   strstr(r.advice[0].try_this, "storage"),
-	   "few calls on locks: %s", r.advice[0].text);
-	r.lock_ns = S;
-	ok(has(&r, "IO-BOUND") &&
-		   strstr(r.advice[0].text, "50 % is in calls on locks") &&
-		   !strstr(r.advice[0].try_this, "storage"),
-	   "locks wait for no storage: %s", r.advice[0].text);
 
 	r = quiet();
 	r.io_ns = 8 * S;
@@ -595,9 +604,18 @@ static void starts(void)
 		   strstr(r.advice[0].text, "first batches"),
 	   "a wait at starts of epochs is not blamed on idle workers: %s",
 	   r.advice[0].text);
-	r.uses.tensorflow = false;
+}
+
+/* The same, of loader workers, in a job that waits for its input. */
+static void starts_of_workers(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.5, 0.01, 0.8);
+
+	r.rank = &k;
+	r.ranks = 1;
+	r.epochs = 3;
 	r.uses.pytorch = true;
-	r.epoch_start_ns = 0;
 	k.workers = k.worker_restarts = r.worker_restarts = 2;
 	k.epochs = k.evaluations = 3;
 	k.worker_busy_share = 0.9;
@@ -764,15 +782,18 @@ int main(void)
 {
 	unknown_times();
 	repeated();
+	opens();
 	calls();
 	loaders();
 	steps();
 	imports();
 	grades();
 	unknown();
+	remedies();
 	run();
 	own();
 	starts();
+	starts_of_workers();
 	queue();
 	evaluations();
 	stepless();
