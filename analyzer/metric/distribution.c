@@ -98,21 +98,22 @@ int reel_distribution_write(struct reel_insert *out, const char *quantity,
 	return 0;
 }
 
-static int count_arrival(void *state, const struct reel_access *call,
-			 struct reel_error *err)
+static inline int count_start(struct arrivals *a, uint32_t thread,
+			      int64_t start_ns, uint32_t calls,
+			      struct reel_error *err)
 {
-	struct arrivals *a = state;
-	int64_t *last, start_ns = call->issued_ns + 1;
+	int64_t *last;
 
-	if (reel_array_reach(&a->start_ns, &a->room, call->thread,
+	if (reel_array_reach(&a->start_ns, &a->room, thread,
 			     sizeof(*a->start_ns), err))
 		return -1;
-	last = &a->start_ns[call->thread];
-	if (call->calls > 1) {
+	last = &a->start_ns[thread];
+	start_ns++;
+	if (calls > 1) {
 		*last = 0;
 		return 0;
 	}
-	if (call->calls == SAME_CALL && start_ns == *last)
+	if (calls == SAME_CALL && start_ns == *last)
 		return 0;
 	/* Later calls may have passed before the first asynchronous one. */
 	if (start_ns < *last)
@@ -123,6 +124,13 @@ static int count_arrival(void *state, const struct reel_access *call,
 	return 0;
 }
 
+static int count_arrival(void *state, const struct reel_access *call,
+			 struct reel_error *err)
+{
+	return count_start(state, call->thread, call->issued_ns, call->calls,
+			   err);
+}
+
 /* Calls on a stream that are not recorded have the time of the next record. */
 static bool has_start(const struct reel_event *ev)
 {
@@ -130,25 +138,32 @@ static bool has_start(const struct reel_event *ev)
 	       ev->call != REEL_CALL_STDIO_WRITE;
 }
 
+static uint32_t calls_of(const struct metric_event *ev)
+{
+	if (!has_start(&ev->raw))
+		return NO_START;
+	return ev->calls == 1 && ev->raw.call == REEL_CALL_COPY_OUT ? SAME_CALL
+								    : ev->calls;
+}
+
 static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
 	struct arrivals *a = state;
 	bool async = ev->raw.layer == REEL_LAYER_ASYNC;
-	struct reel_access call = {
-		.issued_ns = ev->start_ns,
-		.thread = ev->raw.thread,
-		.calls = !has_start(&ev->raw) ? NO_START
-			 : ev->calls == 1 && ev->raw.call == REEL_CALL_COPY_OUT
-				 ? SAME_CALL
-				 : ev->calls,
-		.async = async,
-	};
+	struct reel_access call;
 
 	if (ev->op >= METRIC_OPS)
 		return 0;
 	if (reel_issue_order_is_next(&a->order, async))
-		return count_arrival(a, &call, err);
+		return count_start(a, ev->raw.thread, ev->start_ns,
+				   calls_of(ev), err);
+	call = (struct reel_access){
+		.issued_ns = ev->start_ns,
+		.thread = ev->raw.thread,
+		.calls = calls_of(ev),
+		.async = async,
+	};
 	return reel_issue_order_add(&a->order, &call, err);
 }
 
