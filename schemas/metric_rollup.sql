@@ -87,7 +87,8 @@ GROUP BY call_group
 HAVING sum(iif(call IN ('map_read', 'map_write'), 0, calls)) > 0
 	OR sum(bytes) > 0;
 
--- v_process: I/O of each process of the job. sum_ns: the sum of the durations.
+-- v_process: I/O of each process of the job. sum_ns: the sum of the durations,
+-- a copy between two files once.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_process (process_id, pid, rank, role, reads, writes, meta_calls,
@@ -100,7 +101,9 @@ SELECT p.process_id, p.pid, p.rank, p.role,
 	coalesce(sum(r.calls) FILTER (WHERE r.call_group NOT IN ('read', 'write')), 0),
 	coalesce(sum(r.bytes) FILTER (WHERE r.call_group = 'read'), 0),
 	coalesce(sum(r.bytes) FILTER (WHERE r.call_group = 'write'), 0),
-	coalesce(sum(r.dur_ns), 0),
+	coalesce((SELECT t.sum_ns FROM io_time t
+		WHERE t.process_id = p.process_id AND t.op = 'io'),
+		sum(r.dur_ns), 0),
 	coalesce(sum(r.errors), 0),
 	coalesce((SELECT i.files FROM process_io i
 		WHERE i.process_id = p.process_id), 0)

@@ -104,6 +104,8 @@ static inline int count_start(struct arrivals *a, uint32_t thread,
 {
 	int64_t *last;
 
+	if (calls == SAME_CALL)
+		return 0;
 	if (reel_array_reach(&a->start_ns, &a->room, thread,
 			     sizeof(*a->start_ns), err))
 		return -1;
@@ -113,8 +115,6 @@ static inline int count_start(struct arrivals *a, uint32_t thread,
 		*last = 0;
 		return 0;
 	}
-	if (calls == SAME_CALL && start_ns == *last)
-		return 0;
 	/* Later calls may have passed before the first asynchronous one. */
 	if (start_ns < *last)
 		return 0;
@@ -142,8 +142,7 @@ static uint32_t calls_of(const struct metric_event *ev)
 {
 	if (!has_start(&ev->raw))
 		return NO_START;
-	return ev->calls == 1 && ev->raw.call == REEL_CALL_COPY_OUT ? SAME_CALL
-								    : ev->calls;
+	return ev->again && ev->calls == 1 ? SAME_CALL : ev->calls;
 }
 
 static int add_event(void *state, const struct metric_event *ev,

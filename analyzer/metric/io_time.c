@@ -36,6 +36,7 @@ struct set {
 
 struct times {
 	struct set set[SETS]; /* SET_IO has only the union until sum_sets() */
+	uint64_t again_ns;    /* of write sides of copies */
 };
 
 static int io_time_init(void *state, struct reel_error *err)
@@ -67,6 +68,8 @@ static int add_event(void *state, const struct metric_event *ev,
 		set->last_ns = iv.end_ns;
 	set->calls += ev->calls;
 	set->sum_ns += (uint64_t)ev->dur_ns;
+	if (ev->again)
+		t->again_ns += (uint64_t)ev->dur_ns;
 	if (reel_union_add(&set->u, &iv, err))
 		return -1;
 	return reel_union_add(&t->set[SET_IO].u, &iv, err);
@@ -89,6 +92,7 @@ static void sum_sets(struct times *t)
 		if (set->last_ns > all->last_ns)
 			all->last_ns = set->last_ns;
 	}
+	all->sum_ns -= t->again_ns;
 }
 
 static int io_time_finish(void *state, struct reel_store *st,

@@ -187,7 +187,8 @@ static int add_event(void *state, const struct metric_event *ev,
 	if (!io)
 		return -1;
 	io->calls += ev->calls;
-	io->sum_ns += (uint64_t)ev->dur_ns;
+	if (!ev->again)
+		io->sum_ns += (uint64_t)ev->dur_ns;
 	if (iv.start_ns < io->first_ns)
 		io->first_ns = iv.start_ns;
 	if (iv.end_ns > io->last_ns)

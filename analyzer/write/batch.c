@@ -473,6 +473,7 @@ int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
 	if (ev != &m->raw)
 		m->raw = *ev;
 	metric_event_fill(m);
+	metric_copy_classify(&w->copy, m);
 	if (read_ahead_classify(&w->read_ahead, m, err))
 		return -1;
 	if (metric_is_rare(m))

@@ -174,6 +174,7 @@ struct reel_writer {
 	struct reel_event_columns spare[WRITER_SPARES];
 	uint32_t spares;
 	struct read_ahead read_ahead;
+	struct metric_copy copy;
 	struct writer_thread *thread; /* by thread_id - 1 */
 	uint32_t thread_room;
 	uint32_t active; /* threads between their begin and their end */

@@ -104,6 +104,9 @@ struct metric_event {
 	uint32_t calls;
 	uint8_t op;	 /* enum metric_op */
 	uint8_t storage; /* enum metric_storage */
+	/* The write side of a copy whose read side is I/O and was fed before:
+	 * its time is counted already. */
+	bool again;
 };
 
 /* The source of a read's bytes. */
@@ -132,6 +135,32 @@ static inline void metric_event_fill(struct metric_event *m)
 	m->op = (uint8_t)metric_op(&m->raw);
 	m->storage = m->raw.arg2 > 0 && metric_can_fetch(m) ? METRIC_FETCHED
 							    : METRIC_CACHED;
+	m->again = false;
+}
+
+/* The read side of the last copy that is I/O; zeroed: none. */
+struct metric_copy {
+	int64_t start_ns, dur_ns;
+	uint32_t thread;
+	bool held;
+};
+
+/* Set m->again; @last is of the events before, and kept for those after. */
+static inline void metric_copy_classify(struct metric_copy *last,
+					struct metric_event *m)
+{
+	if (m->raw.call < REEL_CALL_COPY_FILE_RANGE ||
+	    m->raw.call > REEL_CALL_TEE)
+		return;
+	if (m->raw.call == REEL_CALL_COPY_OUT) {
+		m->again = last->held && last->thread == m->raw.thread &&
+			   last->start_ns == m->start_ns &&
+			   last->dur_ns == m->dur_ns && m->op < METRIC_OPS;
+		last->held = false;
+		return;
+	}
+	*last = (struct metric_copy){m->start_ns, m->dur_ns, m->raw.thread,
+				     m->op < METRIC_OPS};
 }
 
 /* Properties that most events lack: of the metrics that need one of them. */

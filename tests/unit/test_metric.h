@@ -35,6 +35,7 @@ struct job {
 	void *state[METRICS_MOST];
 	struct reel_error err;
 	uint32_t span_count; /* spans that the next one represents, 0: one */
+	struct metric_copy copy;
 };
 
 __attribute__((unused)) static void job_sql(struct job *j, const char *sql)
@@ -163,6 +164,7 @@ static void job_feed(struct job *j, struct reel_event ev)
 	int i;
 
 	metric_event_fill(&m);
+	metric_copy_classify(&j->copy, &m);
 	for (i = 0; reel_metrics[i]; i++)
 		if (reel_metric_feed(reel_metrics[i], j->state[i], &m, 1,
 				     metric_rare(&m), &j->err))

@@ -310,6 +310,29 @@ static void io_time(void)
 	job_end(&j);
 }
 
+static void copies(void)
+{
+	struct reel_event in = moved(REEL_CALL_SENDFILE, 0, 100, 0, 10);
+	struct job j;
+
+	job_begin(&j);
+	job_feed(&j, in);
+	job_feed(&j, moved(REEL_CALL_COPY_OUT, 0, 100, 0, 10));
+	in.start_ns = 200;
+	in.kind = REEL_KIND_PIPE;
+	job_feed(&j, in);
+	job_feed(&j, moved(REEL_CALL_COPY_OUT, 200, 100, 10, 10));
+	job_finish(&j);
+	is(job_int(&j, "SELECT sum_ns FROM v_io_time WHERE op = 'io'"), 200,
+	   "the time of a copy counts once, as its read or its write");
+	is(job_int(&j, "SELECT sum(sum_ns) FROM v_io_time "
+		       "WHERE op IN ('read', 'write')"),
+	   300, "and for each side, where both are I/O");
+	is(job_int(&j, "SELECT sum_ns FROM io_time WHERE process_id = 1"), 200,
+	   "once in the sum of a process");
+	job_end(&j);
+}
+
 static void timeline(void)
 {
 	const int64_t s = 1000000000;
@@ -370,6 +393,7 @@ int main(void)
 	sequentiality();
 	asynchronous();
 	io_time();
+	copies();
 	timeline();
 	hostile();
 	return done();
