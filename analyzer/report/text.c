@@ -443,7 +443,7 @@ static void print_mapped(const struct report *r)
 static void print_errors(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
-	int64_t calls = 0, errors = 0;
+	int64_t calls = 0, errors = 0, others;
 	char num[REEL_NUM];
 	int i;
 
@@ -455,6 +455,7 @@ static void print_errors(const struct report *r)
 		return;
 	reel_buf_printf(&b, NULL, "%s of these calls failed",
 			reel_num_count(num, errors));
+	others = errors;
 	for (i = 0; i < REPORT_ERRORS && r->error[i].calls; i++) {
 		const char *why = strerrorname_np(r->error[i].number);
 
@@ -463,7 +464,11 @@ static void print_errors(const struct report *r)
 		add_name(&b, r->error[i].call);
 		reel_buf_printf(&b, NULL, " (%s)",
 				why ? why : "errno not known");
+		others -= r->error[i].calls;
 	}
+	if (i == REPORT_ERRORS && others > 0)
+		reel_buf_printf(&b, NULL, ", %s others",
+				reel_num_count(num, others));
 	put_sentence(&b);
 }
 

@@ -225,6 +225,29 @@ check 'failed calls are reported' '
 	ioreel record -q -o failed.reel -- cat data/f1 no no no no no no >/dev/null 2>&1
 	ioreel report failed.reel >out &&
 	grep -qE "^  6 of these calls failed: 6 open(64)? \(ENOENT\)$" out'
+check 'and how many of other kinds' '
+	cat >kinds.c <<-E
+	#include <fcntl.h>
+	#include <sys/stat.h>
+	#include <unistd.h>
+	int main(void)
+	{
+		char b[8];
+		struct stat st;
+		for (int i = 0; i < 4; i++)
+			open("none", O_RDONLY);
+		for (int i = 0; i < 3; i++)
+			stat("none", &st);
+		for (int i = 0; i < 2; i++)
+			unlink("none");
+		mkdir("data", 0700);
+		rmdir("none");
+		return (int)read(open("data", O_RDONLY), b, 8) > 0;
+	}
+	E
+	cc -w -o kinds kinds.c && ioreel record -q -o kinds.reel -- ./kinds &&
+	ioreel report kinds.reel >out && tr -s "\\n " " " <out |
+	grep -qE "12 of these calls failed: 4 .*\), 3 others [A-Z]"'
 check 'one failure in hundreds of calls is not reported' '
 	ioreel record -q -o most.reel -- cat data/* data/* data/* data/* no >/dev/null 2>&1
 	ioreel report most.reel >out && ! grep "failed" out'
