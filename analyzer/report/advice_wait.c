@@ -14,6 +14,9 @@
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
 
+/* A headroom below this is said as none. */
+#define FASTER 1.05
+
 /* The import has their calls, but not the batches that they make. */
 static void append_worker_calls(const struct report_rank *k, struct advice *a)
 {
@@ -151,6 +154,10 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 		advice_append(a->text,
 			      k->headroom < 1
 				      ? " They cannot keep up with the model "
+					"(headroom %.2g)."
+			      : k->headroom < FASTER
+				      ? " If they were always busy, they could "
+					"just keep up with the model "
 					"(headroom %.2g)."
 				      : " If they were always busy, they could "
 					"feed a model %.2g times as fast.",
