@@ -37,6 +37,25 @@ struct slot *fdtable_slot(struct player_process *p, int32_t fd)
 	return fd >= 0 && (uint32_t)fd < number_count(p) ? &p->slot[fd] : NULL;
 }
 
+/*
+ * The standard streams here are the user's. A log can lack the job's, as strace
+ * does without -y: unnamed files in the sandbox, which is the working directory,
+ * take the calls on them.
+ */
+static void replace_standard(const struct player_process *p)
+{
+	for (int i = 0; i < 3; i++) {
+		long fd;
+
+		if (raw(SYS_fcntl, i, F_GETFD) < 0)
+			continue;
+		fd = raw(SYS_openat, AT_FDCWD, ".", O_TMPFILE | O_RDWR, 0600);
+		raw(SYS_dup3, fd < 0 ? p->engine->null : (int)fd, i, 0);
+		if (fd >= 0)
+			raw(SYS_close, fd);
+	}
+}
+
 int fdtable_init(struct player_process *p, struct reel_error *err)
 {
 	uint32_t n = number_count(p);
@@ -47,6 +66,7 @@ int fdtable_init(struct player_process *p, struct reel_error *err)
 		return -1;
 	/* The job has no use for descriptors of the launcher. */
 	raw(SYS_close_range, 3, p->engine->base - 1, 0);
+	replace_standard(p);
 	for (uint32_t i = 0; i < n; i++) {
 		p->slot[i] = (struct slot){.fd = -1, .object = PLAN_NONE};
 		if (raw(SYS_fcntl, i, F_GETFD) >= 0)

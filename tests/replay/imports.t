@@ -79,6 +79,18 @@ cat >inherited.txt <<-'END'
 	100 1.000200 close(2</d/log>) = 0 <0.000010>
 END
 played 'strace, a descriptor that the job inherited' strace inherited.txt
+cat >streams.txt <<-'END'
+	100 1.000000 openat(AT_FDCWD, "/d/a", O_RDONLY) = 3 <0.000010>
+	100 1.000100 read(3, "abc", 512) = 3 <0.000010>
+	100 1.000200 read(0, "", 4096) = 0 <0.000010>
+	100 1.000300 write(1, "abcdef"..., 600) = 600 <0.000010>
+END
+"$IOREEL" import -q streams.txt -o s.db
+check 'strace without -y: standard streams of the job are not those of the user' '
+	echo user | { "$IOREEL" replay --afap s.db >out 2>err; cat >left; }
+	cat out
+	grep -q "4 of 4 calls gave the recorded result" out &&
+	[ "$(wc -c <out)" -lt 600 ] && grep -q "^user$" left'
 each_sample 'DXT' dxt darshan/nonmpi_dxt.darshan darshan/nonmpi_dxt.dxt.txt.gz
 each_sample 'DFTracer' dftracer dftracer/test.pfw.gz
 each_sample 'strace' strace strace/out.txt.gz
