@@ -217,8 +217,8 @@ SELECT l.process_id, l.end_ns - l.start_ns, union_ns(
 	min(m.start_ns + m.dur_ns, l.end_ns) - max(m.start_ns, l.start_ns))
 FROM loop l JOIN span m ON m.thread_id = l.thread_id
 	AND m.start_ns < l.end_ns AND m.start_ns + m.dur_ns > l.start_ns
-WHERE m.name IN ('compute', 'forward', 'backward', 'optimizer', 'checkpoint',
-	'eval')
+WHERE m.name IN ('compute', 'cpu_op', 'forward', 'backward', 'optimizer',
+	'checkpoint', 'eval')
 GROUP BY l.process_id;
 
 -- v_step_read: bytes of data files that the threads that step read between the

@@ -617,6 +617,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	*im = (struct import){
 		.in = in, .names.in = in, .writer = w, .first_ns = INT64_MAX};
 	rc = gather_new(&im->gather, w, err);
+	if (!rc)
+		gather_fetches_of_loop(im->gather);
 	for (int i = 0; !rc && i < in->paths; i++)
 		rc = read_file(im, i, err);
 	if (!rc && im->first_ns == INT64_MAX)

@@ -315,7 +315,7 @@ int dftracer_add_steps(struct dftracer_marks *m, struct import_gather *g,
 		     n++)
 			fetched |= mark[n].kind == DFTRACER_FETCH;
 		rc = add_epochs(mark, n, g, err);
-		if (!rc)
+		if (!rc && !(fetched && gather_prepares(g, mark->thread)))
 			rc = fetched ? add_fetched_steps(mark, n, g, err)
 				     : add_gap_steps(mark, n, g, err);
 		if (rc)

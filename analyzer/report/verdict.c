@@ -87,7 +87,7 @@ static void add_most(struct reel_buf *b, const struct report_rank *k)
 	char part[REEL_NUM];
 
 	reel_buf_printf(b, NULL,
-			"at most %s, what backward passes, optimizer steps and "
+			"at most %s, what computation, optimizer steps and "
 			"checkpoints leave of its loop",
 			reel_columns_percent(part, k->wait_most_share));
 }

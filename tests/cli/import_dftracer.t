@@ -350,4 +350,12 @@ is 'samples that workers preprocess are no batches' \
 	'preprocess 21, preprocess_sample 40'
 check 'the report sees them' '"$IOREEL" report s.db | tr -s " \n" " " >out && grep -q "1 rank, 2 loader workers" out &&
 	grep -q "calls of I/O are 2[0-9] % of the time of the 2 loader workers" out && ! grep -q "no loader worker" out'
+mkdir behind
+sed 's/"cat":"dataloader","type":3,"pid":10,"tid":10/"cat":"dataloader","type":3,"pid":10,"tid":99/' \
+	forked/t-10.pfw >behind/t-10.pfw
+import behind
+is 'a thread that only fetches prepares for the one that computes' \
+	"$(sql s.db "SELECT (SELECT count(*) FROM span WHERE kind = 0 AND name = 'fetch') || ' ' || (SELECT count(*) FROM step)")" \
+	'10 0'
+check 'and no loop waits for it' '"$IOREEL" report s.db >out && ! grep -E "INPUT|fetch  " out'
 finish

@@ -82,7 +82,7 @@ EOF
 import fetches.json
 is 'without ProfilerStep a step lasts from fetch to fetch' \
 	"$(rows 'SELECT number, start_ns, dur_ns, fetch_ns FROM v_step')" \
-	'0 0 100000 20000;1 100000 100000 26000;2 200000 100000 30000;'
+	'0 0 100000 20000;1 100000 100000 25000;2 200000 100000 30000;'
 "$IOREEL" report s.db | tr -s ' \n' ' ' >out
 check 'the report says so, and does not claim that there were no workers' \
 	'grep -q "steps (each begins with a fetch)" out && grep -q INPUT-BOUND out &&
@@ -185,6 +185,28 @@ is 'are counted, and no wait of 0' "$(rows 'SELECT reason, unit, count FROM loss
 sed 's/"ph": "X"/"ph": "B"/g' cycles/node1_4711.9.pt.trace.json >halves.json
 check 'events of two halves' 'import halves.json'
 is 'are counted' "$(rows 'SELECT reason, unit, count > 9 FROM loss')" 'not_understood events 1;'
+
+# A thread of its own makes the batches; the loop takes them from a queue.
+python3 - >behind.json <<'PY'
+import json, sys
+ev = []
+def x(tid, name, cat, ts, dur):
+    ev.append({"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": tid, "ts": ts, "dur": dur})
+for i in range(10):
+    x(8, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "user_annotation", 1000 * i, 950)
+    x(8, "aten::stack", "cpu_op", 1000 * i + 900, 10)
+    x(7, f"ProfilerStep#{i}", "user_annotation", 1000 * i, 1000)
+    for k in range(30):
+        x(7, "aten::mm", "cpu_op", 1000 * i + 30 * k, 30)
+json.dump({"schemaVersion": 1, "traceEvents": ev}, sys.stdout)
+PY
+for steps in with without; do
+	[ $steps = with ] || sed -i 's/ProfilerStep#/turn/g' behind.json
+	check "fetches of a thread that only prepares, $steps ProfilerStep" 'import behind.json'
+	is 'are no waits of the loop' "$(rows "SELECT name, count(*) FROM v_span WHERE name IN ('fetch', 'step') GROUP BY 1")$(rows "
+		SELECT steps, unknown_steps, wait_share, wait_most_share FROM v_rank")" \
+		"$([ $steps = with ] && echo 'fetch 10;step 10;10 10  0.1;' || echo 'fetch 10;0 0  ;')"
+done
 
 # --- damage -------------------------------------------------------------------
 # refused TITLE FILE: one line, exit status 1, no store, not even a half one.

@@ -15,6 +15,8 @@
 #include "analyzer/import/common/sorter.h"
 
 #define SPAN_BYTES (2u << 20) /* in memory, of each of the two orders */
+/* A thread with less than this part of the computation only prepares. */
+#define PREPARES_BELOW 20
 
 struct gather_file {
 	char *path;
@@ -35,6 +37,8 @@ struct gather_thread {
 	struct reel_writer_thread row;
 	struct gather_nest *nest;
 	uint32_t depth, room;
+	int64_t compute_ns; /* sum of its spans, as with the process */
+	bool steps;	    /* it has some */
 };
 
 /* Small, as some profiles have millions. */
@@ -56,6 +60,8 @@ struct gather_process {
 	int64_t parent_pid;		      /* 0: not known */
 	int64_t fetch_start_ns, fetch_end_ns; /* of all its fetches */
 	uint64_t reads;			      /* that moved bytes */
+	int64_t compute_ns;
+	bool steps;
 };
 
 struct import_gather {
@@ -74,6 +80,7 @@ struct import_gather {
 	uint32_t process_room, thread_room, file_room, host_room;
 	struct reel_intmap by_process, by_thread, by_path;
 	int64_t origin_ns;
+	bool fetches_of_loop;
 };
 
 /* If two spans begin together, the longer one is outside. */
@@ -370,6 +377,36 @@ static void see_fetch(struct import_gather *g, const struct reel_span_event *sp)
 		p->fetch_end_ns = sp->start_ns + sp->dur_ns;
 }
 
+/* Computation of the host. Sums of hostile times may not overflow. */
+static void see_compute(struct import_gather *g,
+			const struct reel_span_event *sp, const char *name)
+{
+	struct gather_thread *t = &g->thread[sp->thread - 1];
+	struct gather_process *p = &g->more[t->row.process_id - 1];
+
+	if (name && (!strcmp(name, "kernel") || !strcmp(name, "memcpy")))
+		return;
+	if (sp->dur_ns < 0 || sp->dur_ns > INT64_MAX / 2 - p->compute_ns)
+		return;
+	t->compute_ns += sp->dur_ns;
+	p->compute_ns += sp->dur_ns;
+}
+
+void gather_fetches_of_loop(struct import_gather *g)
+{
+	g->fetches_of_loop = true;
+}
+
+bool gather_prepares(const struct import_gather *g, uint32_t thread)
+{
+	const struct gather_thread *t = &g->thread[thread - 1];
+	const struct gather_process *p = &g->more[t->row.process_id - 1];
+
+	if (p->steps)
+		return !t->steps;
+	return t->compute_ns < p->compute_ns / PREPARES_BELOW;
+}
+
 int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 		const char *name, struct reel_error *err)
 {
@@ -392,6 +429,12 @@ int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 		return -1;
 	if (sp->kind == REEL_SPAN_FETCH)
 		see_fetch(g, sp);
+	if (sp->kind == REEL_SPAN_COMPUTE)
+		see_compute(g, sp, name);
+	if (sp->kind == REEL_SPAN_STEP)
+		g->thread[sp->thread - 1].steps =
+			g->more[g->thread[sp->thread - 1].row.process_id - 1]
+				.steps = true;
 	see_time(g, sp->thread, sp->start_ns, sp->start_ns + sp->dur_ns);
 	return 0;
 }
@@ -416,14 +459,29 @@ static int nest_span(struct gather_thread *t, struct gather_span *span,
 	return 0;
 }
 
+/* A fetch for which no loop waits becomes a span of the user. */
+static void see_preparation(const struct import_gather *g,
+			    struct gather_span *span, uint32_t name)
+{
+	if (!g->fetches_of_loop || span->kind != REEL_SPAN_FETCH ||
+	    !gather_prepares(g, span->thread))
+		return;
+	span->kind = REEL_SPAN_USER;
+	if (!span->name)
+		span->name = name + 1;
+}
+
 /* Ids in the order of starts, and of each the innermost span around it. */
 static int nest_spans(struct import_gather *g, struct reel_error *err)
 {
 	struct gather_span span;
 	uint32_t id = 0;
-	int more = sorter_finish(g->by_start, err);
+	uint32_t name =
+		reel_texts_keep(&g->kept, reel_span_name(REEL_SPAN_FETCH), err);
+	int more = name == REEL_NO_INDEX ? -1 : sorter_finish(g->by_start, err);
 
 	while (!more && (more = sorter_next(g->by_start, &span, err)) > 0) {
+		see_preparation(g, &span, name);
 		span.id = ++id;
 		more = nest_span(&g->thread[span.thread - 1], &span, err) ||
 				       sorter_add(g->by_end, &span, err)

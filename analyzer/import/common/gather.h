@@ -10,6 +10,7 @@
 #ifndef ANALYZER_IMPORT_GATHER_H
 #define ANALYZER_IMPORT_GATHER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +65,14 @@ int gather_event(struct import_gather *g, const struct reel_event *ev,
 /* The same for a span: parent and id are found. @name: a user's, copied; NULL. */
 int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 		const char *name, struct reel_error *err);
+/*
+ * Fetches are waits of the thread that has the steps, or without steps of those
+ * that compute: another thread that fetches prepares batches, and its fetches become
+ * spans of the user. Not for formats where a framework fetches in threads of its own.
+ */
+void gather_fetches_of_loop(struct import_gather *g);
+/* Does @thread only prepare batches, by the spans so far? */
+bool gather_prepares(const struct import_gather *g, uint32_t thread);
 /* Time 0, when it is before the first event: the start of the job. */
 void gather_origin(struct import_gather *g, int64_t ns);
 

@@ -51,7 +51,7 @@ struct import {
 	uint32_t source, records;
 	int64_t start_ns;
 	uint64_t bad, unended;
-	bool tensorflow, jax, fetching; /* any of the files */
+	bool own, tensorflow, jax, fetching; /* any of the files */
 	/* The file at hand. */
 	struct event_names names;
 	struct chrome_rows rows;
@@ -175,6 +175,7 @@ static void fill_meaning(struct import *im, struct reel_span_event *span,
 	struct span_meaning m;
 
 	if (!strcmp(ev->category.s, "span")) {
+		im->own = true;
 		span->kind = own_kind(ev);
 		span->detail = arg_int(ev, "detail", -1);
 	} else if (trace_event_arg(ev, "step_num")) {
@@ -524,6 +525,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		run.lost = (int64_t)(im.bad + im.unended);
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
+		if (!im.own && !im.tensorflow && !im.jax)
+			gather_fetches_of_loop(im.gather);
 		rc = gather_finish(im.gather, &run, err);
 	}
 	gather_free(im.gather);

@@ -343,6 +343,27 @@ static int put_spans(struct import *im, int64_t base_ns, struct reel_error *err)
 	return more;
 }
 
+/* Do other threads compute nearly all? Then the one that fetches prepares batches for
+ * them, and its fetches tell nothing of their steps. */
+static bool only_prepares(const struct import *im)
+{
+	double all = 0, own = 0; /* may be of a damaged file */
+
+	for (uint32_t i = 0; i < im->lane_room; i++) {
+		const struct lane *lane = im->lane[i];
+
+		for (size_t k = 0; lane && k < lane->operators.n; k++) {
+			const struct profile_interval *iv =
+				&lane->operators.at[k];
+			double ns = (double)(iv->end_ns - iv->start_ns);
+
+			all += ns;
+			own += i == im->fetch_thread ? ns : 0;
+		}
+	}
+	return own < all / 20;
+}
+
 /*
  * A profile without a schedule has no ProfilerStep: a step lasts from a fetch to
  * the next one. The last fetch of an epoch finds the end of the data; it begins a
@@ -355,7 +376,7 @@ static int put_steps_of_fetches(struct import *im, int64_t base_ns,
 	struct span s = {.thread = im->fetch_thread};
 	int64_t number = 0;
 
-	if (u->n < 2)
+	if (u->n < 2 || only_prepares(im))
 		return 0;
 	profile_intervals_sort(u);
 	for (size_t i = 0; i + 1 < u->n; i++) {
@@ -688,6 +709,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	int rc = gather_new(&im.gather, w, err);
 
 	run.framework = "PyTorch";
+	if (!rc)
+		gather_fetches_of_loop(im.gather);
 	while (!rc && im.source < (uint32_t)in->paths) {
 		const char *path = in->path[im.source++];
 

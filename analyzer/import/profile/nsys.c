@@ -397,6 +397,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	char name[256];
 	int rc = gather_new(&im.gather, w, err);
 
+	if (!rc)
+		gather_fetches_of_loop(im.gather);
 	while (!rc && im.source < (uint32_t)in->paths) {
 		const char *path = in->path[im.source++];
 
