@@ -438,6 +438,7 @@ static void no_problem(const struct report *r, struct advice *a)
 		ranks[ADVICE_MOST_OF];
 	int64_t mean_ns, io_ns = report_io_ns(r, &mean_ns);
 	double share = advice_of_run(r, io_ns);
+	bool judged = k && !advice_is_one_step(k);
 
 	memset(a, 0, sizeof(*a));
 	a->code = "NO-PROBLEM";
@@ -454,7 +455,7 @@ static void no_problem(const struct report *r, struct advice *a)
 			    advice_of_run(r, report_counted_ns(r)));
 		return;
 	}
-	if (!r->calls && !k) {
+	if (!r->calls && !judged) {
 		advice_append(a->text,
 			      "no call on a data file was recorded, so "
 			      "nothing could be checked.");
@@ -478,7 +479,7 @@ static void no_problem(const struct report *r, struct advice *a)
 			      "checked: %sopens, metadata, small and random "
 			      "reads, small "
 			      "writes, syncs, checkpoints",
-			      k ? "waiting, " : "");
+			      judged ? "waiting, " : "");
 	if (k)
 		advice_fact(a, "wait_share", "share", k->wait_share);
 	if (io_ns > 0) {

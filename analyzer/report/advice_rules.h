@@ -65,6 +65,9 @@ advice_rule advice_input_bound, advice_input_wait, advice_wait_unknown,
 const struct report_rank *advice_evaluating_rank(const struct report *r);
 /* Does @k wait for workers that are often idle? */
 bool advice_workers_idle(const struct report_rank *k);
+/* Is its loop a single step? The waits of the next ones cannot be told from it:
+ * PyTorch's profiler leaves such a file at the end of a loop. */
+bool advice_is_one_step(const struct report_rank *k);
 /* Fetches of @k that are too short to read anything: another call reads. */
 bool advice_fetches_little(const struct report_rank *k);
 /* The steps of the rank that waits most read its data, its fetches do not. */

@@ -406,12 +406,17 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 	return true;
 }
 
+bool advice_is_one_step(const struct report_rank *k)
+{
+	return k->steps == 1 && k->evaluations <= 0;
+}
+
 bool advice_input_bound(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
 
 	return k && k->wait_share >= advice_threshold.bound_share &&
-	       append_wait(r, k, a);
+	       !advice_is_one_step(k) && append_wait(r, k, a);
 }
 
 bool advice_input_wait(const struct report *r, struct advice *a)
@@ -420,7 +425,7 @@ bool advice_input_wait(const struct report *r, struct advice *a)
 
 	return k && k->wait_share >= advice_threshold.wait_share &&
 	       k->wait_share < advice_threshold.bound_share &&
-	       append_wait(r, k, a);
+	       !advice_is_one_step(k) && append_wait(r, k, a);
 }
 
 bool advice_unknown_steps(const struct report *r, int64_t *unknown,

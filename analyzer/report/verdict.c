@@ -205,7 +205,8 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 	struct reel_buf b = REEL_BUF_INIT;
 	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN],
 		ranks[ADVICE_MOST_OF];
-	bool waits = k && k->wait_share >= advice_threshold.wait_share;
+	bool waits = k && k->wait_share >= advice_threshold.wait_share &&
+		     !advice_is_one_step(k);
 
 	if (report_is_counted(r) && !k) {
 		add_counted(&b, r);
@@ -224,6 +225,12 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 			      err);
 	} else if (!known && !waits) {
 		add_unknown(&b, r, k);
+		add_but(&b, r);
+	} else if (k && advice_is_one_step(k)) {
+		reel_buf_puts(&b,
+			      "How long the job waits for its input is not "
+			      "known: it has one step, the first",
+			      err);
 		add_but(&b, r);
 	} else if (k) {
 		add_wait(&b, r, k);
