@@ -123,6 +123,39 @@ check 'gzip is undone' 'import hand.out.gz && events >a && import hand.out && ev
 cp s.db first.db
 check 'the same file gives the same bytes' 'import hand.out && cmp s.db first.db'
 
+# The first line of a child stands before the return of its fork.
+cat >forks.out <<'EOF'
+100 1.000 execve("./j", ["./j"], 0x1 /* 1 var */) = 0 <0.0001>
+100 1.001 clone(child_stack=NULL, flags=SIGCHLD) = 101 <0.0001>
+101 1.002 openat(AT_FDCWD</w>, "a", O_RDONLY) = 3</w/a> <0.0001>
+100 1.003 clone(child_stack=NULL, flags=SIGCHLD) = 102 <0.0001>
+102 1.004 openat(AT_FDCWD</w>, "b", O_RDONLY) = 3</w/b> <0.0001>
+101 1.005 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>
+102 1.005 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>
+100 1.005 clone3({flags=CLONE_VM|CLONE_FILES|CLONE_THREAD, exit_signal=0}, 88 <unfinished ...>
+202 1.006 pread64(3, "x"..., 4096, 0) = 4096 <0.0001>
+103 1.006 openat(AT_FDCWD</w>, "c", O_RDONLY) = 3</w/c> <0.0001>
+201 1.006 pread64(3, "x"..., 10, 0) = 10 <0.0001>
+202 1.007 +++ exited with 0 +++
+101 1.008 <... clone resumed>) = 201 <0.0030>
+102 1.008 <... clone resumed>) = 202 <0.0030>
+100 1.008 <... clone3 resumed>) = 103 <0.0030>
+102 1.009 vfork( <unfinished ...>
+202 1.010 pread64(3, "x"..., 20, 0) = 20 <0.0001>
+202 1.010 +++ exited with 0 +++
+102 1.011 <... vfork resumed>) = 202 <0.0010>
+101 1.012 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>
+204 1.013 pread64(3, "x"..., 30, 0) = 30 <0.0001>
+EOF
+import forks.out
+is 'forks at a time: each child has its parent' \
+	"$(sqlite "SELECT group_concat(p.pid || ' ' || coalesce(u.pid, '-'), ', ') FROM process p
+		LEFT JOIN process u ON u.process_id = p.parent_id")" \
+	'100 -, 101 100, 102 100, 202 102, 201 101, 202 102, 204 101'
+is 'and the open files of its parent' \
+	"$(sql s.db "SELECT group_concat(asked || ' ' || path, ', ') FROM v_event WHERE call = 'pread'")" \
+	'4096 /w/b, 10 /w/a, 20 /w/b, 30 /w/a'
+
 # With -t all calls of a second have one time; -T tells how long each took.
 cat >seconds.out <<'EOF'
 10:00:01 openat(AT_FDCWD, "/a", O_RDONLY) = 3 <0.000050>

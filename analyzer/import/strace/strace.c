@@ -20,6 +20,7 @@
 
 #include "analyzer/import/common/job.h"
 #include "analyzer/import/common/run_name.h"
+#include "analyzer/import/strace/strace_births.h"
 #include "analyzer/import/strace/strace_call.h"
 #include "analyzer/import/strace/strace_line.h"
 #include "analyzer/import/strace/strace_source.h"
@@ -35,12 +36,13 @@ struct pending {
 	const struct strace_call_info *info; /* NULL: there is none */
 	struct reel_buf args;
 	int64_t start_ns;
-	bool adopted; /* a fork whose child was seen already */
+	int64_t adopted; /* the child of a fork, seen already; 0: none */
 	bool live, ended;
 };
 
 struct importer {
 	struct strace_sources sources;
+	struct strace_births births;
 	struct import_job *job;
 	struct reel_intmap by_tid; /* to pending[] */
 	struct pending *pending;
@@ -104,6 +106,19 @@ static int add_child(struct importer *im, int parent, int64_t tid,
 	return set_live(im, tid, true, err);
 }
 
+/* Can the pending fork of @p be that which makes @tid? A trace that was cut lacks
+ * the returns of the last forks. */
+static bool may_make(const struct importer *im, const struct pending *p,
+		     int64_t tid)
+{
+	int64_t parent = strace_births_parent(&im->births, tid);
+
+	if (!p->info || p->info->effect != STRACE_FORK || p->adopted)
+		return false;
+	return parent >= 0 ? p->tid == parent
+			   : strace_births_child(&im->births, p->tid) < 0;
+}
+
 /*
  * @tid is new: the child of a fork that has not returned yet, or else a process
  * whose beginning the trace does not have. The thread, or -1.
@@ -117,10 +132,10 @@ static int new_thread(struct importer *im, int64_t tid, int64_t ns,
 					   p->args.len};
 		int parent;
 
-		if (!p->info || p->info->effect != STRACE_FORK || p->adopted)
+		if (!may_make(im, p, tid))
 			continue;
 		parent = import_job_find_thread(im->job, p->tid);
-		p->adopted = true;
+		p->adopted = tid;
 		im->forks--;
 		if (parent < 0)
 			continue;
@@ -382,7 +397,7 @@ static int keep_pending(struct importer *im, int64_t tid,
 		im->forks--;
 	p->info = info;
 	p->start_ns = line->ns;
-	p->adopted = false;
+	p->adopted = 0;
 	im->forks += info->effect == STRACE_FORK;
 	reel_buf_reset(&p->args);
 	return reel_buf_add(&p->args, line->args.at, line->args.len, err);
@@ -394,12 +409,16 @@ static int resume_call(struct importer *im, struct strace_line *line,
 		       struct reel_error *err)
 {
 	struct pending *p = pending_of(im, tid, err);
-	int64_t end_ns;
+	int64_t end_ns, adopted;
 
 	if (!p)
 		return -1;
 	if (p->info != info) {
 		im->no_end++; /* its beginning is not in the trace */
+		if (info->effect == STRACE_FORK &&
+		    strace_line_join(line, line->args.at, line->args.len) &&
+		    line->result > 0)
+			strace_births_returned(&im->births, tid);
 		return 0;
 	}
 	if (info->effect == STRACE_FORK && !p->adopted)
@@ -410,6 +429,12 @@ static int resume_call(struct importer *im, struct strace_line *line,
 	if (!strace_line_join(line, reel_buf_text(&p->args), p->args.len)) {
 		strace_sources_reject(&im->sources);
 		return 0;
+	}
+	adopted = p->adopted;
+	if (info->effect == STRACE_FORK && line->result > 0) {
+		strace_births_returned(&im->births, tid);
+		if (line->result == adopted)
+			return 0; /* it may have ended since */
 	}
 	end_ns = line->dur_ns >= 0 ? p->start_ns + line->dur_ns : line->ns;
 	return finish_call(im, thread, info, line, p->start_ns, end_ns, err);
@@ -534,6 +559,7 @@ static void importer_fini(struct importer *im)
 		reel_buf_fini(&im->pending[i].args);
 	free(im->pending);
 	reel_intmap_fini(&im->by_tid);
+	strace_births_fini(&im->births);
 	reel_buf_fini(&im->text);
 	import_job_free(im->job);
 }
@@ -549,6 +575,9 @@ static int strace_load(struct reel_writer *w, const struct import_input *in,
 		return -1;
 	im->exit_status = -1;
 	if (strace_sources_open(&im->sources, in, err) ||
+	    (strace_sources_only(&im->sources) &&
+	     strace_births_read(&im->births, strace_sources_only(&im->sources),
+				err)) ||
 	    import_job_new(&im->job, w, im->sources.origin_ns, err))
 		goto out;
 	while ((rc = strace_sources_next(&im->sources, &line, err)) > 0) {

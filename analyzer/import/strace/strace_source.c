@@ -259,6 +259,11 @@ int strace_sources_open(struct strace_sources *ss,
 	return 0;
 }
 
+const char *strace_sources_only(const struct strace_sources *ss)
+{
+	return ss->n == 1 ? ss->source[0].path : NULL;
+}
+
 /* When the line counts: a fork at its start, for its child comes then. */
 static int64_t merge_ns(const struct strace_source *s)
 {

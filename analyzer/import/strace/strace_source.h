@@ -36,6 +36,8 @@ struct strace_sources {
  */
 int strace_sources_open(struct strace_sources *ss,
 			const struct import_input *in, struct reel_error *err);
+/* The path of the only file, which has all threads; NULL: there are several. */
+const char *strace_sources_only(const struct strace_sources *ss);
 /*
  * The next line, borrowed until the next call; line->ns is of one clock, and
  * line->pid, where the line has none, is that of the file's name. 1, 0 at the

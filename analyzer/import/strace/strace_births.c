@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Parents by a look ahead: a queue of returns for each child and each parent. */
+#include "analyzer/import/strace/strace_births.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+
+#include "analyzer/import/common/lines.h"
+#include "analyzer/import/strace/strace_call.h"
+#include "analyzer/import/strace/strace_line.h"
+
+/* Indices of births, plus 1; 0: none. */
+struct strace_birth {
+	int64_t child, parent;
+	uint32_t next_of_child, next_of_parent;
+};
+
+struct strace_birth_queue {
+	uint32_t first, last;
+};
+
+static struct strace_birth_queue *queue_of(struct reel_intmap *map,
+					   struct strace_birth_queue **queue,
+					   uint32_t *room, int64_t tid,
+					   struct reel_error *err)
+{
+	uint32_t i = reel_intmap_get(map, (uint64_t)tid, err);
+
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(queue, room, i, sizeof(**queue), err))
+		return NULL;
+	return &(*queue)[i];
+}
+
+static int add_birth(struct strace_births *b, int64_t parent, int64_t child,
+		     struct reel_error *err)
+{
+	struct strace_birth_queue *of_child, *of_parent;
+
+	of_child =
+		queue_of(&b->of_child, &b->child, &b->child_room, child, err);
+	of_parent = queue_of(&b->of_parent, &b->parent, &b->parent_room, parent,
+			     err);
+	if (!of_child || !of_parent ||
+	    reel_array_append(&b->birth, &b->room, b->births, sizeof(*b->birth),
+			      err))
+		return -1;
+	b->birth[b->births++] =
+		(struct strace_birth){.child = child, .parent = parent};
+	if (of_child->first)
+		b->birth[of_child->last - 1].next_of_child = b->births;
+	else
+		of_child->first = b->births;
+	if (of_parent->first)
+		b->birth[of_parent->last - 1].next_of_parent = b->births;
+	else
+		of_parent->first = b->births;
+	of_child->last = of_parent->last = b->births;
+	return 0;
+}
+
+/* "7 1.5 <... clone resumed>) = 8 <0.1>" */
+static int read_line(struct strace_births *b, const char *text, size_t len,
+		     struct reel_error *err)
+{
+	static const char mark[] = " resumed>";
+	const struct strace_call_info *info;
+	struct strace_line line;
+
+	if (!memmem(text, len, mark, sizeof(mark) - 1))
+		return 0;
+	strace_line_parse(&line, text, len);
+	if (line.what != STRACE_RESUMED || line.pid < 0)
+		return 0;
+	info = strace_call_find(line.name);
+	if (!info || info->effect != STRACE_FORK)
+		return 0;
+	if (!strace_line_join(&line, line.args.at, line.args.len) ||
+	    !line.has_result || line.result <= 0)
+		return 0;
+	return add_birth(b, line.pid, line.result, err);
+}
+
+int strace_births_read(struct strace_births *b, const char *path,
+		       struct reel_error *err)
+{
+	struct import_lines *lines = NULL;
+	const char *line;
+	size_t len;
+	int rc = import_lines_open(&lines, path, err);
+
+	while (!rc && (rc = import_lines_next(lines, &line, &len, err)) > 0)
+		rc = read_line(b, line, len, err);
+	import_lines_close(lines);
+	return rc;
+}
+
+static const struct strace_birth *
+first_of(const struct strace_births *b, const struct reel_intmap *map,
+	 const struct strace_birth_queue *queue, int64_t tid)
+{
+	uint32_t i = reel_intmap_find(map, (uint64_t)tid);
+	uint32_t first = i == REEL_NO_INDEX ? 0 : queue[i].first;
+
+	return first ? &b->birth[first - 1] : NULL;
+}
+
+int64_t strace_births_parent(const struct strace_births *b, int64_t child)
+{
+	const struct strace_birth *birth =
+		first_of(b, &b->of_child, b->child, child);
+
+	return birth ? birth->parent : -1;
+}
+
+int64_t strace_births_child(const struct strace_births *b, int64_t parent)
+{
+	const struct strace_birth *birth =
+		first_of(b, &b->of_parent, b->parent, parent);
+
+	return birth ? birth->child : -1;
+}
+
+void strace_births_returned(struct strace_births *b, int64_t parent)
+{
+	const struct strace_birth *birth =
+		first_of(b, &b->of_parent, b->parent, parent);
+	uint32_t of_parent, of_child;
+
+	if (!birth)
+		return;
+	of_parent = reel_intmap_find(&b->of_parent, (uint64_t)parent);
+	of_child = reel_intmap_find(&b->of_child, (uint64_t)birth->child);
+	b->parent[of_parent].first = birth->next_of_parent;
+	/* Returns of a child's number are in the order of the file, too. */
+	b->child[of_child].first = birth->next_of_child;
+}
+
+void strace_births_fini(struct strace_births *b)
+{
+	reel_intmap_fini(&b->of_child);
+	reel_intmap_fini(&b->of_parent);
+	free(b->child);
+	free(b->parent);
+	free(b->birth);
+}
