@@ -123,6 +123,18 @@ check 'gzip is undone' 'import hand.out.gz && events >a && import hand.out && ev
 cp s.db first.db
 check 'the same file gives the same bytes' 'import hand.out && cmp s.db first.db'
 
+cat >resumed.out <<'EOF'
+100 1.000 openat(AT_FDCWD, "/a", O_RDONLY) = 3
+100 1.001 read(3,  <unfinished ...>
+101 1.002 getpid() = 101
+100 1.003 <... read resumed>""..., 100) = 100
+100 1.004 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f
+EOF
+import resumed.out
+is 'without -T no call has a duration, an interrupted one neither' \
+	"$(sqlite "SELECT sum(dur_ns), (SELECT count FROM loss WHERE reason = 'no_duration') FROM event" | tr '\t' ' ')" '0 2'
+check 'and the report says so' '"$IOREEL" report s.db | grep -q "durations of all calls are not known"'
+
 # The first line of a child stands before the return of its fork.
 cat >forks.out <<'EOF'
 100 1.000 execve("./j", ["./j"], 0x1 /* 1 var */) = 0 <0.0001>

@@ -306,6 +306,7 @@ static int after_call(struct importer *im, int thread,
 	if (info->effect == STRACE_COPY && line->result >= 0) {
 		if (!strace_call_copy_out(call, &im->paths, info, line))
 			return 0;
+		im->no_duration += line->dur_ns < 0;
 		return import_job_call(im->job, thread, call, ns, ns, err);
 	}
 	if (rec->call == REEL_CALL_FCNTL && !rec->err && rec->arg == F_SETFD)
@@ -351,6 +352,7 @@ static int finish_call(struct importer *im, int thread,
 	}
 	if (info->call == REEL_CALL_MMAP && call.fd.fd < 0)
 		return 0; /* memory */
+	im->no_duration += line->dur_ns < 0;
 	if (import_job_call(im->job, thread, &call, start_ns, end_ns, err))
 		return -1;
 	return after_call(im, thread, info, line, &call, end_ns, err);
@@ -436,7 +438,9 @@ static int resume_call(struct importer *im, struct strace_line *line,
 		if (line->result == adopted)
 			return 0; /* it may have ended since */
 	}
-	end_ns = line->dur_ns >= 0 ? p->start_ns + line->dur_ns : line->ns;
+	/* Without -T only these calls would have a duration, and each mean, share and
+	 * sum would be of them alone. */
+	end_ns = p->start_ns + (line->dur_ns > 0 ? line->dur_ns : 0);
 	return finish_call(im, thread, info, line, p->start_ns, end_ns, err);
 }
 
@@ -475,7 +479,6 @@ static int handle_line(struct importer *im, struct strace_line *line,
 		return keep_pending(im, tid, info, line, err);
 	if (line->what == STRACE_RESUMED)
 		return resume_call(im, line, tid, thread, info, err);
-	im->no_duration += line->dur_ns < 0;
 	return finish_call(im, thread, info, line, line->ns,
 			   line->ns + (line->dur_ns > 0 ? line->dur_ns : 0),
 			   err);
