@@ -467,8 +467,9 @@ static void print_errors(const struct report *r)
 		others -= r->error[i].calls;
 	}
 	if (i == REPORT_ERRORS && others > 0)
-		reel_buf_printf(&b, NULL, ", %s others",
-				reel_num_count(num, others));
+		reel_buf_printf(&b, NULL, ", %s other%s",
+				reel_num_count(num, others),
+				others == 1 ? "" : "s");
 	put_sentence(&b);
 }
 
