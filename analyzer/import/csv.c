@@ -48,7 +48,10 @@ struct import {
 	struct unknown unknown[UNKNOWN_MOST];
 	unsigned int unknowns;
 	uint64_t rows, bad, first_bad, all_bad, no_duration, no_size;
-	char bad_time[64]; /* of the file's first row that is not understood */
+	/* The file's first row that is not understood: its cell that is no
+	 * number, with the text; IMPORT_FIELDS: each is one. */
+	enum import_field bad_field;
+	char bad_text[64];
 	int64_t first_ns, ranks;
 	/* The row at hand. */
 	const struct import_cell *cell;
@@ -248,40 +251,25 @@ static int put_span(struct import *im, const char *name, int64_t start,
 	return gather_span(im->gather, &sp, name, err);
 }
 
-/* The text of a time that is no number; "": each is one. */
-static void keep_bad_time(struct import *im)
+/* Keep the cell @field of a row that is not understood, for the error. */
+static void keep_bad_cell(struct import *im, enum import_field field)
 {
-	static const enum import_field field[] = {FIELD_START, FIELD_END,
-						  FIELD_DURATION};
-	const struct import_cell *c;
-	int64_t ns;
-
-	*im->bad_time = '\0';
-	for (int i = 0; i < 3 && !*im->bad_time; i++) {
-		c = cell_of(im, field[i]);
-		if (c && !import_column_map_time(&im->map, field[i], im->cell,
-						 im->cells, &ns))
-			snprintf(im->bad_time, sizeof(im->bad_time), "%s",
-				 c->s);
-	}
-}
-
-/* Why that text is no time; a date of ISO 8601 has a dash behind its year. */
-static const char *no_time_of(const struct import *im)
-{
-	return strspn(im->bad_time, "0123456789") == 4 && im->bad_time[4] == '-'
-		       ? "' is no number (of a date: start:iso=COLUMN)"
-		       : "' is no time";
+	im->bad_field = field;
+	if (field != IMPORT_FIELDS)
+		snprintf(im->bad_text, sizeof(im->bad_text), "%s",
+			 cell_of(im, field)->s);
 }
 
 static int read_row(struct import *im, uint64_t line, struct reel_error *err)
 {
 	const struct import_cell *span = cell_of(im, FIELD_SPAN);
+	enum import_field bad =
+		import_column_map_bad(&im->map, im->cell, im->cells);
 	int64_t start, dur;
 
-	if (!times_of(im, &start, &dur)) {
+	if (bad != IMPORT_FIELDS || !times_of(im, &start, &dur)) {
 		if (!im->bad)
-			keep_bad_time(im);
+			keep_bad_cell(im, bad);
 		return not_understood(im, line);
 	}
 	im->rows++;
@@ -296,9 +284,40 @@ static int read_row(struct import *im, uint64_t line, struct reel_error *err)
 /* Is the first row, whose columns have numbers only, a header all the same? */
 static bool looks_like_header(const struct import *im)
 {
-	int64_t start, dur;
+	int64_t ns;
 
-	return !times_of(im, &start, &dur);
+	return !import_column_map_time(&im->map, FIELD_START, im->cell,
+				       im->cells, &ns) &&
+	       !import_column_map_time(&im->map, FIELD_END, im->cell, im->cells,
+				       &ns);
+}
+
+/* No row of the file is understood: fail with the first one. */
+static int no_row(const struct import *im, const char *path,
+		  struct reel_error *err)
+{
+	const char *text = im->bad_text;
+	unsigned long long line = im->first_bad;
+
+	if (im->bad_field == IMPORT_FIELDS)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "'%s', line %llu: no time in the columns of "
+				 "--map",
+				 path, line);
+	if (im->bad_field > FIELD_DURATION)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "'%s', line %llu: %s is '%s', which is no "
+				 "whole number",
+				 path, line, import_field_name(im->bad_field),
+				 text);
+	/* A date of ISO 8601 has a dash behind its year. */
+	return reel_fail(err, REEL_E_FORMAT,
+			 "'%s', line %llu: no time in the columns of --map: "
+			 "'%s' is no %s",
+			 path, line, text,
+			 strspn(text, "0123456789") == 4 && text[4] == '-'
+				 ? "number (of a date: start:iso=COLUMN)"
+				 : "time");
 }
 
 static int read_rows(struct import *im, struct import_csv *csv,
@@ -325,12 +344,7 @@ static int read_rows(struct import *im, struct import_csv *csv,
 	im->bad += import_csv_skipped(csv);
 	im->all_bad += im->bad;
 	if (!rc && im->rows == before && im->bad)
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s', line %llu: no time in the columns of "
-				 "--map%s%s%s",
-				 path, (unsigned long long)im->first_bad,
-				 *im->bad_time ? ": '" : "", im->bad_time,
-				 *im->bad_time ? no_time_of(im) : "");
+		return no_row(im, path, err);
 	return rc;
 }
 
@@ -341,6 +355,7 @@ static int read_file(struct import *im, const char *path,
 	int rc = import_csv_open(&csv, path, err);
 
 	im->bad = im->first_bad = 0;
+	im->bad_field = IMPORT_FIELDS;
 	rc = rc || read_rows(im, csv, path, err);
 	import_csv_close(csv);
 	return rc ? -1 : 0;

@@ -121,6 +121,21 @@ printf 't,e,c\n2023-11-14 22:13:20.25,2023-11-14T23:13:21.5+01:00,read\n2023-11-
 import --map 'start:iso=t,end:iso=e,call=c' dates.csv
 is 'dates: fractions, zones' "$(sql s.db 'SELECT start_real_ns, start_ns, dur_ns FROM run, v_event' | tr "$tab\n" ' ;')" \
 	'1700000000250000000 0 1250000000;1700000000250000000 1750000001 999999999;'
+for n in '1.024,0' '1.024,5' 1.048.576 1,0x 1.0e 1.5e3,7 4k '4 096' 4,096; do
+	printf 't;c;n;d\n1;read;%s;1\n' "$n" >half.csv
+	check "a size that is $n" 'refused --map start=t,call=c,size=n half.csv &&
+		grep -q "line 2: size is .$n., which is no whole number$" err'
+	check "a rank that is $n" 'refused --map start=t,call=c,rank=n half.csv && grep -q "rank is" err'
+done
+printf 't;c;n;d\n1;read;8;1.000,5\n2;read;8;1\n3;read;1.024,5;1\n4;read;4096,00;1\n5;read;-;1\n6;read;1e3;1\n7;read;9;nan\n' >some.csv
+import --map start=t,call=c,size=n,duration=d some.csv
+is 'rows whose numbers are none are lines that are not understood' \
+	"$(sql s.db 'SELECT start_ns / 1000000000, asked FROM v_event ORDER BY 1' | tr "$tab\n" ' ;')$(
+	sql s.db 'SELECT reason, count FROM loss ORDER BY 1' | tr "$tab\n" ' ;')" \
+	'0 8;2 4096;3 ;4 1000;5 9;no_duration 1;no_size 1;not_understood 2;'
+printf '1;read;8;1.000,5\n2;read;8;1\n' >first.csv
+import --map start=#1,call=#2,size=#3,duration=#4 first.csv
+is 'a first row with a bad number is no header' "$(sql s.db 'SELECT reason, count FROM loss' | tr "$tab" ' ')" 'not_understood 1'
 printf 't,e,c\n2,1,read\n' >back.csv
 check 'a time that goes back' 'refused --map start=t,end=e,call=c back.csv && grep -q "line 2: no time in the columns of --map$" err'
 printf 't,c\n' >none.csv

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "lib/error.h"
@@ -14,23 +15,27 @@
 
 static const struct {
 	const char *name;
-	bool time;
+	enum { TEXT, TIME, INTEGER } type;
 } fields[IMPORT_FIELDS] = {
-	[FIELD_START] = {"start", true},
-	[FIELD_END] = {"end", true},
-	[FIELD_DURATION] = {"duration", true},
-	[FIELD_CALL] = {"call", false},
-	[FIELD_SPAN] = {"span", false},
-	[FIELD_DETAIL] = {"detail", false},
-	[FIELD_PATH] = {"path", false},
-	[FIELD_OFFSET] = {"offset", false},
-	[FIELD_SIZE] = {"size", false},
-	[FIELD_RESULT] = {"result", false},
-	[FIELD_RANK] = {"rank", false},
-	[FIELD_HOST] = {"host", false},
-	[FIELD_PID] = {"pid", false},
-	[FIELD_TID] = {"tid", false},
+	[FIELD_START] = {"start", TIME},
+	[FIELD_END] = {"end", TIME},
+	[FIELD_DURATION] = {"duration", TIME},
+	[FIELD_CALL] = {"call", TEXT},
+	[FIELD_SPAN] = {"span", TEXT},
+	[FIELD_DETAIL] = {"detail", INTEGER},
+	[FIELD_PATH] = {"path", TEXT},
+	[FIELD_OFFSET] = {"offset", INTEGER},
+	[FIELD_SIZE] = {"size", INTEGER},
+	[FIELD_RESULT] = {"result", INTEGER},
+	[FIELD_RANK] = {"rank", INTEGER},
+	[FIELD_HOST] = {"host", TEXT},
+	[FIELD_PID] = {"pid", INTEGER},
+	[FIELD_TID] = {"tid", INTEGER},
 };
+
+/* Words that programs write in place of a number that they do not have, in any
+ * case. */
+static const char *const missing[] = {"-", "na", "n/a", "nan", "none", "null"};
 
 static const struct {
 	const char *name;
@@ -80,7 +85,7 @@ static struct import_column *find_field(struct import_column_map *map,
 			continue;
 		c->digits = 9;
 		c->unix_time = c->date = false;
-		if (colon && !fields[i].time) {
+		if (colon && fields[i].type != TIME) {
 			reel_fail(err, REEL_E_USAGE,
 				  "--map: '%s' is no time and has no unit",
 				  fields[i].name);
@@ -205,6 +210,14 @@ int import_column_map_find(struct import_column_map *map, const char *path,
 	return 0;
 }
 
+static bool is_missing(const struct import_cell *cell)
+{
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		if (!strcasecmp(cell->s, missing[i]))
+			return true;
+	return false;
+}
+
 const struct import_cell *
 import_column_map_cell(const struct import_column_map *map,
 		       enum import_field field, const struct import_cell *cell,
@@ -212,9 +225,37 @@ import_column_map_cell(const struct import_column_map *map,
 {
 	const struct import_column *c = &map->column[field];
 
-	return c->mapped && (unsigned int)c->index < cells && cell[c->index].len
-		       ? &cell[c->index]
+	if (!c->mapped || (unsigned int)c->index >= cells)
+		return NULL;
+	cell += c->index;
+	return cell->len && !(fields[field].type != TEXT && is_missing(cell))
+		       ? cell
 		       : NULL;
+}
+
+const char *import_field_name(enum import_field field)
+{
+	return fields[field].name;
+}
+
+enum import_field import_column_map_bad(const struct import_column_map *map,
+					const struct import_cell *cell,
+					unsigned int cells)
+{
+	int64_t v;
+	int i = 0;
+
+	for (; i < IMPORT_FIELDS; i++) {
+		if (fields[i].type == TEXT ||
+		    !import_column_map_cell(map, i, cell, cells))
+			continue;
+		if (fields[i].type == TIME
+			    ? !import_column_map_time(map, i, cell, cells, &v)
+			    : !import_column_map_integer(map, i, cell, cells,
+							 &v))
+			break;
+	}
+	return i;
 }
 
 /* Read @n digits of *@p, then one of the characters @end (NULL: any may follow). */
@@ -310,5 +351,5 @@ bool import_column_map_integer(const struct import_column_map *map,
 	const struct import_cell *c =
 		import_column_map_cell(map, field, cell, cells);
 
-	return c && import_cell_decimal(c, 0, out);
+	return c && import_cell_integer(c, out);
 }

@@ -56,11 +56,21 @@ int import_column_map_parse(struct import_column_map *map, const char *text,
 int import_column_map_find(struct import_column_map *map, const char *path,
 			   const struct import_cell *cell, unsigned int cells,
 			   struct reel_error *err);
-/* The cell of @field; NULL: it is not mapped, not in the row, or empty. */
+/* The cell of @field; NULL: it is not mapped, not in the row, empty, or a word for
+ * a missing number. */
 const struct import_cell *
 import_column_map_cell(const struct import_column_map *map,
 		       enum import_field field, const struct import_cell *cell,
 		       unsigned int cells);
+/* Its name in --map. */
+const char *import_field_name(enum import_field field);
+/*
+ * The first field whose cell is there but is no time or no whole number, as its
+ * column needs; IMPORT_FIELDS: there is none.
+ */
+enum import_field import_column_map_bad(const struct import_column_map *map,
+					const struct import_cell *cell,
+					unsigned int cells);
 /* Its time in ns. False: there is no cell, or it is no number or date. */
 bool import_column_map_time(const struct import_column_map *map,
 			    enum import_field field,

@@ -11,7 +11,7 @@
 
 #include "analyzer/import/common/lines.h"
 
-#define NUMBER_MOST 64
+#define NUMBER_MOST 64	    /* bytes of one with a decimal comma */
 #define ROW_MOST (16 << 20) /* bytes; a quote that never ends takes no more */
 
 struct import_csv {
@@ -231,27 +231,100 @@ int import_csv_find(const struct import_cell *cell, unsigned int cells,
 	return -1;
 }
 
+static size_t count_digits(const char *p, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && p[n] >= '0' && p[n] <= '9')
+		n++;
+	return n;
+}
+
+static size_t count_sign(const char *p, size_t len)
+{
+	return len && (*p == '-' || *p == '+');
+}
+
+/*
+ * Is the whole text a number ("+1.5e-3")? reel_json_decimal() reads only as many
+ * decimals as it needs: of "1.024.5" it would make 1.
+ */
+static bool is_decimal(const char *p, size_t len)
+{
+	size_t n = count_sign(p, len);
+	size_t whole = count_digits(p + n, len - n), part = 0, power;
+
+	n += whole;
+	if (n < len && p[n] == '.') {
+		part = count_digits(p + n + 1, len - n - 1);
+		n += 1 + part;
+	}
+	if (n < len && (p[n] == 'e' || p[n] == 'E')) {
+		n++;
+		n += count_sign(p + n, len - n);
+		power = count_digits(p + n, len - n);
+		n += power;
+		if (!power)
+			return false;
+	}
+	return n == len && whole + part > 0;
+}
+
+/* Is the number without an exponent, and are its decimals not all 0? */
+static bool has_fraction(const char *p, size_t len)
+{
+	const char *point = memchr(p, '.', len);
+	size_t n = point ? (size_t)(point + 1 - p) : len;
+
+	if (memchr(p, 'e', len) || memchr(p, 'E', len))
+		return false;
+	while (n < len && p[n] == '0')
+		n++;
+	return n < len;
+}
+
+/* The number of the cell, with a decimal point and no spaces around it, in
+ * @number or in the cell. False: it is none. */
+static bool find_number(const struct import_cell *cell,
+			char number[static NUMBER_MOST],
+			struct reel_json_token *t)
+{
+	const char *comma = NULL;
+
+	*t = (struct reel_json_token){.text = cell->s, .len = cell->len};
+	while (t->len && *t->text == ' ') {
+		t->text++;
+		t->len--;
+	}
+	while (t->len && t->text[t->len - 1] == ' ')
+		t->len--;
+	if (cell->comma)
+		comma = memchr(t->text, ',', t->len);
+	if (comma) {
+		if (t->len > NUMBER_MOST || memchr(t->text, '.', t->len))
+			return false;
+		memcpy(number, t->text, t->len);
+		number[comma - t->text] = '.';
+		t->text = number;
+	}
+	return is_decimal(t->text, t->len);
+}
+
 bool import_cell_decimal(const struct import_cell *cell, int digits,
 			 int64_t *out)
 {
-	struct reel_json_token t = {.text = cell->s, .len = cell->len};
-	const char *comma = NULL;
 	char number[NUMBER_MOST];
+	struct reel_json_token t;
 
-	while (t.len && *t.text == ' ') {
-		t.text++;
-		t.len--;
-	}
-	while (t.len && t.text[t.len - 1] == ' ')
-		t.len--;
-	if (cell->comma)
-		comma = memchr(t.text, ',', t.len);
-	if (comma) {
-		if (t.len > sizeof(number))
-			return false;
-		memcpy(number, t.text, t.len);
-		number[comma - t.text] = '.';
-		t.text = number;
-	}
-	return t.len && reel_json_decimal(&t, digits, out);
+	return find_number(cell, number, &t) &&
+	       reel_json_decimal(&t, digits, out);
+}
+
+bool import_cell_integer(const struct import_cell *cell, int64_t *out)
+{
+	char number[NUMBER_MOST];
+	struct reel_json_token t;
+
+	return find_number(cell, number, &t) && !has_fraction(t.text, t.len) &&
+	       reel_json_decimal(&t, 0, out);
 }

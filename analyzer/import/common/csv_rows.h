@@ -58,5 +58,7 @@ int import_csv_find(const struct import_cell *cell, unsigned int cells,
  */
 bool import_cell_decimal(const struct import_cell *cell, int digits,
 			 int64_t *out);
+/* The same for a whole number ("4096", "4096.0", "1e3"). */
+bool import_cell_integer(const struct import_cell *cell, int64_t *out);
 
 #endif
