@@ -16,6 +16,7 @@
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 
+#include "analyzer/compare/code_files.h"
 #include "analyzer/compare/distance.h"
 #include "analyzer/compare/explain.h"
 #include "analyzer/compare/likeness.h"
@@ -68,7 +69,7 @@ static int complete_pair(struct compare_pair *p, struct reel_distance *d,
 	return reel_explain(p->st_a, p->st_b, p->likeness, e, err);
 }
 
-static void print_pair(const struct compare_pair *p)
+static void print_pair(const struct compare_pair *p, char *const run[2])
 {
 	compare_print_factors(p->likeness, p->a, p->b);
 	compare_print_distances(p->distance);
@@ -76,8 +77,20 @@ static void print_pair(const struct compare_pair *p)
 	if (p->explanation)
 		compare_print_explanation(p->likeness, p->explanation, p->a,
 					  p->b);
+	compare_print_lacks(p->code, 2, 0, run);
+	compare_print_lacks(p->code, 2, 1, run);
 	print_run(p->a, p->st_a);
 	print_run(p->b, p->st_b);
+}
+
+static int read_code_files(struct reel_code_files *c,
+			   struct reel_store *const *st, size_t n,
+			   struct reel_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (reel_code_files_read(&c[i], st[i], err))
+			return -1;
+	return 0;
 }
 
 static int compare_pair(char *const run[2], struct reel_store *const st[2],
@@ -86,18 +99,21 @@ static int compare_pair(char *const run[2], struct reel_store *const st[2],
 	struct reel_likeness l;
 	struct reel_distance d[REEL_DISTANCES];
 	struct reel_explanation e;
+	struct reel_code_files code[2];
 	struct compare_pair p = {.a = run[0],
 				 .b = run[1],
 				 .st_a = st[0],
 				 .st_b = st[1],
 				 .likeness = &l,
+				 .code = code,
 				 .classes = o->classes};
 
-	if (reel_compare(st[0], st[1], &l, err) ||
+	if (read_code_files(code, st, 2, err) ||
+	    reel_compare(st[0], st[1], &l, err) ||
 	    complete_pair(&p, d, &e, o->explain, err))
 		return -1;
 	if (!o->json)
-		print_pair(&p);
+		print_pair(&p, run);
 	else if (compare_json_pair(&p, err))
 		return -1;
 	return o->least >= 0 ? check_least(&l, o->least, err) : 0;
@@ -147,6 +163,7 @@ static void print_cells(const char *title, const struct reel_likeness *l,
 }
 
 static void print_matrix(char *const *run, struct reel_store *const *st,
+			 const struct reel_code_files *code,
 			 const struct reel_likeness *l, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -165,10 +182,13 @@ static void print_matrix(char *const *run, struct reel_store *const *st,
 			     "with the largest differences.",
 			     2, 0);
 	for (size_t i = 0; i < n; i++)
+		compare_print_lacks(code, n, i, run);
+	for (size_t i = 0; i < n; i++)
 		print_run(run[i], st[i]);
 }
 
 static int show_matrix(char *const *run, struct reel_store *const *st,
+		       const struct reel_code_files *code,
 		       const struct reel_likeness *l, size_t n,
 		       const struct options *o, struct reel_error *err)
 {
@@ -187,8 +207,8 @@ static int show_matrix(char *const *run, struct reel_store *const *st,
 	if (o->explain && complete_pair(&p, d, &e, true, err))
 		return -1;
 	if (!o->json)
-		print_matrix(run, st, l, n);
-	else if (compare_json_matrix((const char *const *)run, st, l, n,
+		print_matrix(run, st, code, l, n);
+	else if (compare_json_matrix((const char *const *)run, st, code, l, n,
 				     o->classes, o->explain ? &p : NULL, err))
 		return -1;
 	if (o->explain && !o->json) {
@@ -203,13 +223,15 @@ static int compare_all(char *const *run, struct reel_store *const *st, size_t n,
 		       const struct options *o, struct reel_error *err)
 {
 	struct reel_likeness *l = reel_alloc(n * n, sizeof(*l), err);
-	int rc = l ? 0 : -1;
+	struct reel_code_files *code = reel_alloc(n, sizeof(*code), err);
+	int rc = l && code ? read_code_files(code, st, n, err) : -1;
 
 	for (size_t i = 0; !rc && i < n; i++)
 		for (size_t k = i; !rc && k < n; k++)
 			rc = reel_compare(st[i], st[k], &l[i * n + k], err);
 	if (!rc)
-		rc = show_matrix(run, st, l, n, o, err);
+		rc = show_matrix(run, st, code, l, n, o, err);
+	free(code);
 	free(l);
 	return rc;
 }

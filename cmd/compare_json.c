@@ -10,6 +10,7 @@
 #include "lib/json.h"
 #include "lib/store/file_class.h"
 
+#include "analyzer/compare/code_files.h"
 #include "analyzer/compare/distance.h"
 #include "analyzer/compare/explain.h"
 #include "analyzer/compare/likeness.h"
@@ -170,9 +171,32 @@ static int factors_used(const struct reel_likeness *l)
 	return used;
 }
 
+/* The files that run @i lacks and another one has; null: none. */
+static json_t *lacks_json(const struct reel_code_files *c, int n, int i,
+			  const char *const *run)
+{
+	int most = reel_code_files_find(c, n, i);
+	const struct reel_code_files *other = &c[most < 0 ? 0 : most];
+	json_t *classes;
+
+	if (most < 0)
+		return json_null();
+	classes = json_array();
+	if (classes && other->code > 0)
+		json_array_append_new(classes, json_string("code"));
+	if (classes && other->system > 0)
+		json_array_append_new(classes, json_string("system"));
+	return json_pack("{s:o, s:I, s:o, s:I, s:f}", "classes", classes,
+			 "counted_calls", (json_int_t)c[i].counted, "other",
+			 reel_json_name(run[most]), "other_calls",
+			 (json_int_t)reel_code_files_calls(other),
+			 "other_share", reel_code_files_share(other));
+}
+
 /* The keys about the runs themselves. */
 static void add_runs(json_t *doc, const struct compare_pair *p)
 {
+	const char *const run[2] = {p->a, p->b};
 	struct reel_cpu_contention m[2];
 
 	reel_cpu_contention_read(&m[0], p->st_a);
@@ -181,6 +205,8 @@ static void add_runs(json_t *doc, const struct compare_pair *p)
 			    json_boolean(is_complete(p->st_a)));
 	json_object_set_new(doc, "complete_b",
 			    json_boolean(is_complete(p->st_b)));
+	json_object_set_new(doc, "lacks_a", lacks_json(p->code, 2, 0, run));
+	json_object_set_new(doc, "lacks_b", lacks_json(p->code, 2, 1, run));
 	json_object_set_new(doc, "cpu_contention_a",
 			    reel_cpu_contention_json(&m[0]));
 	json_object_set_new(doc, "cpu_contention_b",
@@ -249,6 +275,7 @@ static json_t *matrix_json(const struct reel_likeness *l, size_t n, bool cosine)
 }
 
 int compare_json_matrix(const char *const *run, struct reel_store *const *st,
+			const struct reel_code_files *code,
 			const struct reel_likeness *likeness, size_t n,
 			uint32_t classes, const struct compare_pair *explained,
 			struct reel_error *err)
@@ -256,10 +283,11 @@ int compare_json_matrix(const char *const *run, struct reel_store *const *st,
 	json_t *runs = json_array(), *doc;
 
 	for (size_t i = 0; runs && i < n; i++)
-		json_array_append_new(runs, json_pack("{s:o, s:b}", "run",
-						      reel_json_name(run[i]),
-						      "complete",
-						      is_complete(st[i])));
+		json_array_append_new(
+			runs, json_pack("{s:o, s:b, s:o}", "run",
+					reel_json_name(run[i]), "complete",
+					is_complete(st[i]), "lacks",
+					lacks_json(code, (int)n, (int)i, run)));
 	doc = json_pack("{s:o, s:o, s:o}", "runs", runs, "cosine",
 			matrix_json(likeness, n, true), "max_abs_d",
 			matrix_json(likeness, n, false));

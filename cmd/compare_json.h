@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct reel_code_files;
 struct reel_distance;
 struct reel_error;
 struct reel_explanation;
@@ -20,6 +21,7 @@ struct compare_pair {
 	const struct reel_likeness *likeness;
 	const struct reel_distance *distance;	    /* REEL_DISTANCES */
 	const struct reel_explanation *explanation; /* NULL: none is wanted */
+	const struct reel_code_files *code;	    /* of both */
 	uint32_t classes; /* of files that are compared, as bits */
 };
 
@@ -32,6 +34,7 @@ int compare_json_pair(const struct compare_pair *p, struct reel_error *err);
  * pair, or NULL. 0, or -1 with @err.
  */
 int compare_json_matrix(const char *const *run, struct reel_store *const *st,
+			const struct reel_code_files *code,
 			const struct reel_likeness *likeness, size_t n,
 			uint32_t classes, const struct compare_pair *explained,
 			struct reel_error *err);

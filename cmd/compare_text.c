@@ -9,8 +9,10 @@
 
 #include "lib/buf.h"
 #include "lib/columns.h"
+#include "lib/terminal.h"
 #include "lib/text.h"
 
+#include "analyzer/compare/code_files.h"
 #include "analyzer/compare/distance.h"
 #include "analyzer/compare/explain.h"
 #include "analyzer/compare/likeness.h"
@@ -207,6 +209,36 @@ void compare_print_likeness(const struct reel_likeness *l)
 	reel_columns_wrapped("The cosine does not see scale: read it together "
 			     "with the differences.",
 			     2, 0);
+}
+
+void compare_print_lacks(const struct reel_code_files *c, size_t n, size_t i,
+			 char *const *run)
+{
+	int most = reel_code_files_find(c, (int)n, (int)i);
+	const struct reel_code_files *other = &c[most < 0 ? 0 : most];
+	struct reel_buf text = REEL_BUF_INIT;
+	char num[3][REEL_NUM];
+
+	if (most < 0)
+		return;
+	reel_terminal_word(&text, run[i]);
+	reel_buf_printf(&text, NULL,
+			" was recorded without %s%s%s files (%s calls, only "
+			"counted); ",
+			other->code > 0 ? "code" : "",
+			other->code > 0 && other->system > 0 ? " and " : "",
+			other->system > 0 ? "system" : "",
+			reel_num_count(num[0], c[i].counted));
+	reel_terminal_word(&text, run[most]);
+	reel_buf_printf(
+		&text, NULL,
+		" has %s calls on them, %s of its calls. Leave them out with "
+		"--class " REEL_RECORDED_CLASSES ", or keep them with ioreel "
+		"record --all.",
+		reel_num_count(num[1], reel_code_files_calls(other)),
+		reel_columns_percent(num[2], reel_code_files_share(other)));
+	reel_columns_wrapped(reel_buf_text(&text), 2, 0);
+	reel_buf_fini(&text);
 }
 
 static void print_distance_titles(void)

@@ -178,6 +178,47 @@ check '--class leaves the other files out' \
 	{ cat out; false; }'
 check 'a class that is none is wrong usage' \
 	'ioreel compare --class data,dta a.reel b.reel 2>e; test $? = 2 && grep -q "'"'dta'"' is no class" e'
+# Two of three files are of class system: by default their calls are counted only.
+for i in '' --all; do
+	ioreel record -q $i -o proc$i.reel -- cat data/f1 /proc/cpuinfo /proc/version >/dev/null
+	ioreel record -q $i -o many$i.reel -- sh -c 'dd if=data/f1 bs=10 of=data/copy; cat /proc/version' \
+		>/dev/null 2>&1
+done
+lines() { ioreel compare "$@" >out && tr -s '\n ' ' ' <out >lines; }
+lacking() {
+	lines "$@" && grep "proc.reel was recorded without system files ([0-9]* calls, only counted); " lines >line &&
+		grep -q "proc--all.reel has 12 calls on them, [67][0-9.]* % of its calls. .*--class data,checkpoint,log,pipe.* record --all" line
+}
+alike() { lines "$@" && ! grep "recorded without" lines; }
+check 'a run whose system files were counted only is named' \
+	'lacking proc.reel proc--all.reel && lacking proc--all.reel proc.reel || { cat out; false; }'
+check 'that option leaves the line out' 'alike --class data,checkpoint,log,pipe proc.reel proc--all.reel'
+check 'runs that both have them, or both counted them, have no such line' \
+	'alike proc.reel many.reel && alike proc--all.reel many--all.reel && alike a.reel c.reel'
+check 'less than 1 % of the calls is not worth a line' 'alike many.reel many--all.reel'
+check 'the matrix has the line too' 'lacking a.reel proc--all.reel proc.reel || { cat out; false; }'
+if command -v python3 >/dev/null; then
+	cat >lacks.py <<-'PY'
+	import json, sys
+	load = lambda name: json.load(open(name))
+	pair, swapped, same, many = map(load, sys.argv[1:])
+	x = pair['lacks_a']
+	assert (x['other'], x['classes'], x['other_calls']) == ('proc--all.reel', ['system'], 12), x
+	assert x['counted_calls'] >= 10 and 0.5 < x['other_share'] < 0.8, x
+	assert pair['lacks_b'] is None
+	assert (swapped['lacks_a'], swapped['lacks_b']) == (None, x)
+	assert (same['lacks_a'], same['lacks_b']) == (None, None)
+	assert [r['lacks'] for r in many['runs']][1:] == [None, x], many['runs']
+	PY
+	check 'the documents have what a run lacks' \
+		'ioreel compare --json proc.reel proc--all.reel >1 &&
+		ioreel compare --json proc--all.reel proc.reel >2 &&
+		ioreel compare --json proc.reel a.reel >3 &&
+		ioreel compare --json a.reel proc--all.reel proc.reel >4 &&
+		python3 lacks.py 1 2 3 4'
+else
+	skip 'the documents have what a run lacks' 'python3 is missing'
+fi
 check 'the manual shows every option' \
 	'grep -qF "Fl -explain" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
 	grep -qF "Fl -class" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'
