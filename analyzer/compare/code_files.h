@@ -36,7 +36,7 @@ int64_t reel_code_files_calls(const struct reel_code_files *c);
 /* The same as a share of all its calls. */
 double reel_code_files_share(const struct reel_code_files *c);
 
-/* Of @n runs the one with most of the files that @run lacks; -1: it lacks none. */
+/* The one of @n runs with most of the files that @run lacks; -1: it lacks none. */
 int reel_code_files_find(const struct reel_code_files *c, int n, int run);
 
 #endif

@@ -97,7 +97,7 @@ is 'spans and calls' "$(sql s.db 'SELECT name, detail, start_ns, dur_ns FROM v_s
 	'step 4 0 2000000000,fetch 4 500000000 500000000,my phase  2000000000 1000000000,1'
 is 'spans have their kinds' "$(sql s.db 'SELECT number, fetch_ns FROM v_step' | tr "$tab" ' ')" '4 500000000'
 "$IOREEL" report s.db >out
-check 'the report' 'grep -q INPUT-BOUND out'
+check 'the report' 'grep -q "it has one step" out'
 
 # --- wrong maps -----------------------------------------------------------------
 wrong() { lines=2 refused --map "$1" comma.csv && grep -q -- "$2" err; }
