@@ -64,6 +64,18 @@ static void test_kinds(void)
 		   line.result == 3,
 	   "an exit");
 	ok(parse("7 +++ killed by SIGKILL +++") == STRACE_KILLED, "a death");
+	ok(parse("7 +++ superseded by execve in pid 9 +++") ==
+			   STRACE_SUPERSEDED &&
+		   line.result == 9,
+	   "the end of a thread that another one's execve ended");
+	ok(parse("execve(\"a\", [] <pid changed to 7 ...>") ==
+			   STRACE_UNFINISHED &&
+		   text_is(line.args, "\"a\", [] "),
+	   "that execve");
+	ok(parse("execve(\"a\", [] <pid changed to  ...>") == STRACE_OTHER &&
+		   parse("read(3, <x ...>") == STRACE_OTHER &&
+		   parse("read( ...>") == STRACE_OTHER,
+	   "other texts that are cut");
 	ok(parse("7 read(3,  <unfinished ...>") == STRACE_UNFINISHED &&
 		   text_is(line.args, "3,  "),
 	   "the beginning of a call");

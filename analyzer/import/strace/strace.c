@@ -459,6 +459,38 @@ static int end_thread(struct importer *im, int64_t tid, int thread,
 		line->what == STRACE_EXITED ? "exit" : "unknown", err);
 }
 
+/* Thread @from of the process of @to calls execve: that ends all others, and returns
+ * in the first thread, @tid. */
+static int supersede_thread(struct importer *im, int64_t tid, int to,
+			    int64_t from, int64_t ns, struct reel_error *err)
+{
+	int thread = import_job_find_thread(im->job, from);
+	struct pending *first = pending_of(im, tid, err);
+	struct pending *p = first ? pending_of(im, from, err) : NULL;
+	struct reel_buf args;
+
+	if (!p)
+		return -1;
+	first = pending_of(im, tid, err); /* the array may have moved */
+	if (thread < 0 || thread == to || !p->info ||
+	    p->info->effect != STRACE_EXEC ||
+	    import_job_process_of(im->job, thread) !=
+		    import_job_process_of(im->job, to))
+		return 0;
+	if (first->info && first->info->effect == STRACE_FORK &&
+	    !first->adopted)
+		im->forks--;
+	first->info = p->info;
+	first->start_ns = p->start_ns;
+	args = first->args;
+	first->args = p->args;
+	p->args = args;
+	p->info = NULL;
+	if (set_live(im, from, false, err))
+		return -1;
+	return import_job_thread_end(im->job, thread, ns, "unknown", err);
+}
+
 static int handle_line(struct importer *im, struct strace_line *line,
 		       struct reel_error *err)
 {
@@ -472,6 +504,9 @@ static int handle_line(struct importer *im, struct strace_line *line,
 		return -1;
 	if (line->what == STRACE_EXITED || line->what == STRACE_KILLED)
 		return end_thread(im, tid, thread, line, err);
+	if (line->what == STRACE_SUPERSEDED)
+		return supersede_thread(im, tid, thread, line->result, line->ns,
+					err);
 	info = strace_call_find(line->name);
 	if (!info)
 		return 0;

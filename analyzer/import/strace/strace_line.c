@@ -338,18 +338,42 @@ static bool parse_result(struct strace_text t, struct strace_line *out)
 	return true;
 }
 
+/* The length of "<unfinished ...>", or of "<pid changed to 7 ...>" (the end of an
+ * execve by a thread of strace -ff), at the end of @t; 0: there is none. */
+static size_t unfinished_len(struct strace_text t)
+{
+	static const char end[] = " ...>", unfinished[] = "<unfinished",
+			  changed[] = "<pid changed to ";
+	const size_t end_len = sizeof(end) - 1;
+	const char *begin;
+	struct strace_text mark;
+	int64_t pid;
+
+	if (t.len < end_len || memcmp(t.at + t.len - end_len, end, end_len))
+		return 0;
+	begin = memrchr(t.at, '<', t.len);
+	if (!begin)
+		return 0;
+	mark = (struct strace_text){begin, t.len - (size_t)(begin - t.at)};
+	t = (struct strace_text){mark.at, mark.len - end_len};
+	if (equals(t, unfinished))
+		return mark.len;
+	if (!starts(t, changed))
+		return 0;
+	advance(&t, sizeof(changed) - 1);
+	return t.len && digits(t, &pid) == t.len ? mark.len : 0;
+}
+
 /* @t: behind the opening bracket. */
 static enum strace_what parse_rest(struct strace_text t,
 				   struct strace_line *out)
 {
-	static const char cut[] = "<unfinished ...>";
-	const size_t cut_len = sizeof(cut) - 1;
 	struct strace_text rest = t;
-	size_t n;
+	size_t n = unfinished_len(t);
 
 	out->args = t;
-	if (t.len >= cut_len && !memcmp(t.at + t.len - cut_len, cut, cut_len)) {
-		out->args.len -= cut_len;
+	if (n) {
+		out->args.len -= n;
 		return STRACE_UNFINISHED;
 	}
 	for (;;) {
@@ -404,9 +428,17 @@ bool strace_line_join(struct strace_line *line, const char *text, size_t len)
 	return parse_rest((struct strace_text){text, len}, line) == STRACE_CALL;
 }
 
-/* "+++ exited with 0 +++", "+++ killed by SIGKILL +++" */
+/* "+++ exited with 0 +++", "+++ killed by SIGKILL +++", "+++ superseded by execve in
+ * pid 7 +++" */
 static enum strace_what parse_end(struct strace_text t, struct strace_line *out)
 {
+	static const char superseded[] = "+++ superseded by execve in pid ";
+
+	if (starts(t, superseded)) {
+		advance(&t, sizeof(superseded) - 1);
+		return digits(t, &out->result) ? STRACE_SUPERSEDED
+					       : STRACE_OTHER;
+	}
 	if (starts(t, "+++ exited with ")) {
 		advance(&t, strlen("+++ exited with "));
 		return digits(t, &out->result) ? STRACE_EXITED : STRACE_OTHER;

@@ -26,6 +26,7 @@ enum strace_what {
 	STRACE_RESUMED,	   /* its end: args has all that follows */
 	STRACE_EXITED,
 	STRACE_KILLED,
+	STRACE_SUPERSEDED, /* the process goes on as its first thread */
 };
 
 /* The options -t, -tt, -ttt and -r, by the text that they print. */
@@ -45,7 +46,7 @@ struct strace_line {
 	int64_t ns;  /* as the clock says; 0 without */
 	struct strace_text name, args;
 	bool has_result; /* false: "?" */
-	int64_t result;	 /* of exited and killed: the status, the signal */
+	int64_t result;	 /* exited: the status; superseded: the pid that ends */
 	int err;	 /* errno; 0: none */
 	struct strace_text result_path; /* "3</path>" */
 	int64_t dur_ns;			/* -1: no -T */
