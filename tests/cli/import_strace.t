@@ -36,4 +36,40 @@ rows 'SELECT call, path, result, start_ns, dur_ns FROM v_event' >want
 import superseded
 check 'the same of strace -ff' 'rows "SELECT call, path, result, start_ns, dur_ns FROM v_event" | diff want -'
 is 'no loss either' "$(rows 'SELECT reason, count FROM loss')" ''
+
+# The decimals of a time say how exact it is; calls in one tick come one by one.
+cat >ms.strace <<'EOF2'
+100 1700000000.001 openat(AT_FDCWD, "/a", O_RDWR) = 3</a> <0.000050>
+100 1700000000.001 fsync(3</a>) = 0 <0.000200>
+100 1700000000.001 clone(child_stack=NULL, flags=SIGCHLD) = 101 <0.000100>
+101 1700000000.001 read(3</a>, "x"..., 10) = 10 <0.000200>
+100 1700000000.001 fsync(3</a>) = 0 <0.000500>
+100 1700000000.001 fsync(3</a> <unfinished ...>
+101 1700000000.002 read(3</a>, "x"..., 20) = 20 <0.000200>
+100 1700000000.002 <... fsync resumed>) = 0 <0.000900>
+100 1700000000.002 fsync(3</a>) = 0 <0.000300>
+EOF2
+calls() {
+	rows 'SELECT tid, call, start_ns / 1000, dur_ns / 1000 FROM v_event ORDER BY start_ns'
+	rows 'SELECT clock_error_ns FROM run'
+}
+import ms.strace
+is 'calls of one millisecond keep their order and durations' "$(calls)" \
+	'100 openat 0 50;100 fsync 50 200;101 read 250 200;100 fsync 350 500;100 fsync 850 900;101 read 1000 200;100 fsync 1750 300;1000000;'
+clock_error() {
+	sed -E "s/^(100|101) 1700000000.00(.)/\\1 $1/; $2" ms.strace >clock.strace
+	import clock.strace && rows 'SELECT clock_error_ns FROM run'
+}
+is 'the clock error is a tick: seconds' "$(clock_error 1700000000)" '1000000000;'
+is 'microseconds' "$(clock_error '1700000000.00\2000')" '1000;'
+is 'nanoseconds, with durations of microseconds' "$(clock_error '1700000000.00\2000000')" '1000;'
+is 'nanoseconds' "$(clock_error '1700000000.00\2000000' 's/>$/000>/')" '1;'
+is 'the time of a day' "$(clock_error '10:00:00.00\2')" '1000000;'
+is 'of times that are relative, a tick for each of 9 lines' "$(clock_error '0.0001')" '900000;'
+is 'durations of milliseconds' "$(clock_error '1700000000.00\2000' 's/...>$/>/')" '1000000;'
+
+# A clock that was set back does not push the calls behind the ones before.
+sed '2s/0000.001/0000.500/' ms.strace >back.strace
+import back.strace
+is 'a clock that is set back' "$(rows 'SELECT start_ns FROM v_event WHERE dur_ns = 300000')" '1500000;'
 finish

@@ -26,13 +26,13 @@
 #include "analyzer/import/strace/strace_source.h"
 #include "analyzer/import/common/table.h"
 
-#define NS_PER_S INT64_C(1000000000)
 #define LOOK_LINES 20 /* of the beginning, for detect() */
+#define NS_PER_US 1000
 
 /* A thread, and its last unfinished call. */
 struct pending {
 	int64_t tid;
-	int64_t ended_ns; /* the thread's last call, by a clock of seconds */
+	int64_t ended_ns;		     /* the thread's last call */
 	const struct strace_call_info *info; /* NULL: there is none */
 	struct reel_buf args;
 	int64_t start_ns;
@@ -97,12 +97,17 @@ static int add_child(struct importer *im, int parent, int64_t tid,
 	int process = import_job_process_of(im->job, parent);
 	bool thread = args.len && memmem(args.at, args.len, "CLONE_THREAD",
 					 strlen("CLONE_THREAD"));
+	struct pending *p;
 
 	if (tid <= 0 || import_job_find_thread(im->job, tid) >= 0)
 		return 0;
 	if ((thread ? import_job_thread(im->job, process, tid, ns, err)
 		    : import_job_process(im->job, process, tid, ns, err)) < 0)
 		return -1;
+	p = pending_of(im, tid, err);
+	if (!p)
+		return -1;
+	p->ended_ns = ns; /* its calls are later, also within a tick */
 	return set_live(im, tid, true, err);
 }
 
@@ -358,27 +363,25 @@ static int finish_call(struct importer *im, int thread,
 	return after_call(im, thread, info, line, &call, end_ns, err);
 }
 
-static bool has_whole_seconds(const struct importer *im)
+/* Calls within a tick of the clock have one time: as a thread makes one call after
+ * the other, each begins no earlier than the one before it ended. A greater distance
+ * is a clock that was set back. */
+static int spread_tick(struct importer *im, int64_t tid,
+		       struct strace_line *line, struct reel_error *err)
 {
-	return im->sources.clock == STRACE_DAY_SECONDS ||
-	       im->sources.clock == STRACE_REAL_SECONDS;
-}
+	struct pending *p = pending_of(im, tid, err);
 
-/* With -t the calls of a second have one time: as a thread makes one call after
- * the other, each begins no earlier than the one before it ended. */
-static int spread_second(struct importer *im, int64_t tid,
-			 struct strace_line *line, struct reel_error *err)
-{
-	struct pending *p;
-
-	if (!has_whole_seconds(im))
-		return 0;
-	p = pending_of(im, tid, err);
 	if (!p)
 		return -1;
-	if (line->ns < p->ended_ns)
+	/* Times of -r fall behind by up to a tick a line. At 1 us, the precision of
+	 * durations, only roundings overlap. */
+	if (line->ns < p->ended_ns &&
+	    (im->sources.clock == STRACE_RELATIVE ||
+	     (line->tick_ns > NS_PER_US &&
+	      p->ended_ns - line->ns <= line->tick_ns)))
 		line->ns = p->ended_ns;
-	p->ended_ns = line->what == STRACE_RESUMED ? p->start_ns : line->ns;
+	p->ended_ns = line->what == STRACE_RESUMED && p->info ? p->start_ns
+							      : line->ns;
 	if (line->dur_ns > 0)
 		p->ended_ns += line->dur_ns;
 	return 0;
@@ -500,7 +503,7 @@ static int handle_line(struct importer *im, struct strace_line *line,
 
 	if (thread < 0)
 		thread = new_thread(im, tid, line->ns, err);
-	if (thread < 0 || spread_second(im, tid, line, err))
+	if (thread < 0 || spread_tick(im, tid, line, err))
 		return -1;
 	if (line->what == STRACE_EXITED || line->what == STRACE_KILLED)
 		return end_thread(im, tid, thread, line, err);
@@ -572,7 +575,7 @@ static int finish(struct importer *im, struct reel_writer *w,
 			im->exit_status < 0 ? REEL_NO_OFFSET : im->exit_status,
 		.exit_signal = REEL_NO_OFFSET,
 		.ranks = 1,
-		.clock_error_ns = has_whole_seconds(im) ? NS_PER_S : 1000,
+		.clock_error_ns = strace_sources_error_ns(&im->sources),
 		.job_json = "{\"imported_from\":\"strace\"}",
 	};
 	char name[256], file[256];

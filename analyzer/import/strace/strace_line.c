@@ -65,19 +65,22 @@ static size_t digits(struct strace_text t, int64_t *value)
 	return n < t.len && isdigit((unsigned char)t.at[n]) ? 0 : n;
 }
 
-/* ".123456" at the beginning of @t as ns; the length, 0 without. */
-static size_t fraction(struct strace_text t, int64_t *ns)
+/* ".123456" at the beginning of @t as ns; the length, 0 without. @tick_ns: the unit
+ * of the last digit. */
+static size_t fraction(struct strace_text t, int64_t *ns, int64_t *tick_ns)
 {
 	int64_t unit = NS_PER_S;
 	size_t n = 1;
 
 	*ns = 0;
+	*tick_ns = NS_PER_S;
 	if (t.len < 2 || *t.at != '.' || !isdigit((unsigned char)t.at[1]))
 		return 0;
 	for (; n < t.len && isdigit((unsigned char)t.at[n]); n++) {
 		unit /= 10;
 		*ns += (t.at[n] - '0') * unit;
 	}
+	*tick_ns = unit ? unit : 1;
 	return n;
 }
 
@@ -98,7 +101,7 @@ static size_t time_of_day(struct strace_text t, struct strace_line *out)
 			return 0;
 		advance(&rest, 1);
 	}
-	n = fraction(rest, &ns);
+	n = fraction(rest, &ns, &out->tick_ns);
 	out->clock = n ? STRACE_DAY : STRACE_DAY_SECONDS;
 	out->ns = ((part[0] * 60 + part[1]) * 60 + part[2]) * NS_PER_S + ns;
 	return t.len - rest.len + n;
@@ -114,7 +117,7 @@ static size_t seconds(struct strace_text t, struct strace_line *out)
 	if (!n || s > SECONDS_MOST)
 		return 0;
 	advance(&rest, n);
-	f = fraction(rest, &ns);
+	f = fraction(rest, &ns, &out->tick_ns);
 	if (!f && s <= PID_MOST)
 		return 0;
 	out->clock = !f		     ? STRACE_REAL_SECONDS
@@ -179,7 +182,7 @@ static void parse_duration(struct strace_text *t, struct strace_line *out)
 {
 	struct strace_text d = *t;
 	size_t i = t->len, n, f;
-	int64_t s, ns;
+	int64_t s, ns, tick_ns;
 
 	out->dur_ns = -1;
 	if (!i || t->at[i - 1] != '>')
@@ -193,10 +196,11 @@ static void parse_duration(struct strace_text *t, struct strace_line *out)
 	if (!n || s > SECONDS_MOST)
 		return;
 	advance(&d, n);
-	f = fraction(d, &ns);
+	f = fraction(d, &ns, &tick_ns);
 	if (d.len != f + 1)
 		return;
 	out->dur_ns = s * NS_PER_S + ns;
+	out->dur_tick_ns = tick_ns;
 	t->len = i - 2;
 }
 

@@ -42,14 +42,16 @@ enum strace_clock {
 struct strace_line {
 	enum strace_what what;
 	enum strace_clock clock;
-	int64_t pid; /* -1: the line names none */
-	int64_t ns;  /* as the clock says; 0 without */
+	int64_t pid;	 /* -1: the line names none */
+	int64_t ns;	 /* as the clock says; 0 without */
+	int64_t tick_ns; /* that the decimals of the time can tell apart */
 	struct strace_text name, args;
 	bool has_result; /* false: "?" */
 	int64_t result;	 /* exited: the status; superseded: the pid that ends */
 	int err;	 /* errno; 0: none */
 	struct strace_text result_path; /* "3</path>" */
 	int64_t dur_ns;			/* -1: no -T */
+	int64_t dur_tick_ns;
 };
 
 /* Parse @line, @len bytes without the newline. */

@@ -145,6 +145,10 @@ static int source_next(struct strace_sources *ss, struct strace_source *s,
 			continue;
 		}
 		ss->calls++;
+		if (s->line.tick_ns > ss->tick_ns)
+			ss->tick_ns = s->line.tick_ns;
+		if (s->line.dur_tick_ns > ss->dur_tick_ns)
+			ss->dur_tick_ns = s->line.dur_tick_ns;
 		s->line.ns = clock_ns(ss, s);
 		return 1;
 	}
@@ -330,6 +334,17 @@ int strace_sources_next(struct strace_sources *ss, struct strace_line **line,
 	if ((*line)->pid < 0)
 		(*line)->pid = ss->current->pid;
 	return 1;
+}
+
+int64_t strace_sources_error_ns(const struct strace_sources *ss)
+{
+	int64_t ns = ss->tick_ns;
+
+	/* Each line cuts its distance to the line before. */
+	if (ss->clock == STRACE_RELATIVE &&
+	    __builtin_mul_overflow(ns, (int64_t)ss->lines, &ns))
+		ns = INT64_MAX;
+	return ns > ss->dur_tick_ns ? ns : ss->dur_tick_ns;
 }
 
 void strace_sources_reject(struct strace_sources *ss)

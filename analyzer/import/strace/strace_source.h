@@ -23,6 +23,8 @@ struct strace_sources {
 	struct strace_source *current; /* of the line that _next() returned */
 	enum strace_clock clock;
 	int64_t origin_ns; /* time of the first line */
+	int64_t tick_ns,
+		dur_tick_ns; /* the greatest of a time, of a duration */
 	uint64_t lines, calls, not_understood;
 	uint64_t bad_line; /* number of the first that was not understood */
 	const char *bad_path;
@@ -45,6 +47,8 @@ const char *strace_sources_only(const struct strace_sources *ss);
  */
 int strace_sources_next(struct strace_sources *ss, struct strace_line **line,
 			struct reel_error *err);
+/* A bound of the error of the times of all lines that were read. */
+int64_t strace_sources_error_ns(const struct strace_sources *ss);
 /* The line of the last _next() was not understood after all. */
 void strace_sources_reject(struct strace_sources *ss);
 void strace_sources_close(struct strace_sources *ss);
