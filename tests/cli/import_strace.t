@@ -72,4 +72,21 @@ is 'durations of milliseconds' "$(clock_error '1700000000.00\2000' 's/...>$/>/')
 sed '2s/0000.001/0000.500/' ms.strace >back.strace
 import back.strace
 is 'a clock that is set back' "$(rows 'SELECT start_ns FROM v_event WHERE dur_ns = 300000')" '1500000;'
+
+# The sum of times that a damaged file has may exceed 64 bits.
+cat >centuries.strace <<'EOF2'
+100 8500000000.000000 fsync(3</a>) = 0 <8500000000.000000>
+100 8500000000.000000 fsync(3</a> <unfinished ...>
+100 8500000000.000000 <... fsync resumed>) = 0 <8500000000.000000>
+100 8500000000.000000 fsync(3</a>) = 0 <8500000000.000000>
+EOF2
+check 'times of centuries' 'import centuries.strace'
+is 'no duration is negative' "$(rows 'SELECT count(*), min(dur_ns) >= 0 FROM v_event')" '3 1;'
+i=0
+while [ $i -lt 150 ]; do
+	echo '100 99999999.000000 fsync(3</a>) = 0 <8500000000.000000>'
+	i=$((i + 1))
+done >relative.strace
+check 'and of times that are relative' 'import relative.strace'
+is 'the same' "$(rows 'SELECT count(*), min(dur_ns) >= 0 FROM v_event')" '150 1;'
 finish

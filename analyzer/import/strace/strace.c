@@ -383,7 +383,7 @@ static int spread_tick(struct importer *im, int64_t tid,
 	p->ended_ns = line->what == STRACE_RESUMED && p->info ? p->start_ns
 							      : line->ns;
 	if (line->dur_ns > 0)
-		p->ended_ns += line->dur_ns;
+		p->ended_ns = strace_add_ns(p->ended_ns, line->dur_ns);
 	return 0;
 }
 
@@ -443,7 +443,8 @@ static int resume_call(struct importer *im, struct strace_line *line,
 	}
 	/* Without -T only these calls would have a duration, and each mean, share and
 	 * sum would be of them alone. */
-	end_ns = p->start_ns + (line->dur_ns > 0 ? line->dur_ns : 0);
+	end_ns =
+		strace_add_ns(p->start_ns, line->dur_ns > 0 ? line->dur_ns : 0);
 	return finish_call(im, thread, info, line, p->start_ns, end_ns, err);
 }
 
@@ -517,9 +518,10 @@ static int handle_line(struct importer *im, struct strace_line *line,
 		return keep_pending(im, tid, info, line, err);
 	if (line->what == STRACE_RESUMED)
 		return resume_call(im, line, tid, thread, info, err);
-	return finish_call(im, thread, info, line, line->ns,
-			   line->ns + (line->dur_ns > 0 ? line->dur_ns : 0),
-			   err);
+	return finish_call(
+		im, thread, info, line, line->ns,
+		strace_add_ns(line->ns, line->dur_ns > 0 ? line->dur_ns : 0),
+		err);
 }
 
 /* --- the end -------------------------------------------------------------- */

@@ -57,6 +57,14 @@ struct strace_line {
 /* Parse @line, @len bytes without the newline. */
 void strace_line_parse(struct strace_line *out, const char *line, size_t len);
 
+/* The sum of two times >= 0: a damaged file may have some of centuries. */
+static inline int64_t strace_add_ns(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 /* Does the table of counts of strace -C begin with @line? It is the end of a trace. */
 bool strace_line_is_title(const char *line, size_t len);
 

@@ -42,7 +42,7 @@ static int64_t clock_ns(struct strace_sources *ss, struct strace_source *s)
 
 	switch (ss->clock) {
 	case STRACE_RELATIVE:
-		ns += s->last_ns;
+		ns = strace_add_ns(ns, s->last_ns);
 		break;
 	case STRACE_DAY:
 	case STRACE_DAY_SECONDS:
@@ -277,8 +277,9 @@ static int64_t merge_ns(const struct strace_source *s)
 	if (line->what != STRACE_CALL || line->dur_ns <= 0)
 		return line->ns;
 	info = strace_call_find(line->name);
-	return info && info->effect == STRACE_FORK ? line->ns
-						   : line->ns + line->dur_ns;
+	return info && info->effect == STRACE_FORK
+		       ? line->ns
+		       : strace_add_ns(line->ns, line->dur_ns);
 }
 
 static int start_source(struct strace_sources *ss, int i,
