@@ -89,4 +89,31 @@ while [ $i -lt 150 ]; do
 done >relative.strace
 check 'and of times that are relative' 'import relative.strace'
 is 'the same' "$(rows 'SELECT count(*), min(dur_ns) >= 0 FROM v_event')" '150 1;'
+
+# A log for each of two nodes, of which one forks twice at a time: the first line of a
+# child stands before the return of its fork.
+mkdir nodes
+cat >nodes/a.strace <<'EOF2'
+200 1700000000.000000 openat(AT_FDCWD, "/a", O_RDONLY) = 3 <0.000010>
+EOF2
+cat >nodes/b.strace <<'EOF2'
+100 1700000000.000000 clone(child_stack=NULL, flags=SIGCHLD) = 101 <0.000010>
+100 1700000000.001000 openat(AT_FDCWD, "/b", O_RDONLY) = 3 <0.000010>
+101 1700000000.001000 openat(AT_FDCWD, "/c", O_RDONLY) = 3 <0.000010>
+100 1700000000.002000 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>
+101 1700000000.002000 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>
+103 1700000000.002100 read(3, "x"..., 1000) = 3 <0.000010>
+102 1700000000.002200 read(3, "x"..., 1000) = 2 <0.000010>
+100 1700000000.002300 <... clone resumed>) = 102 <0.000200>
+101 1700000000.002300 <... clone resumed>) = 103 <0.000200>
+EOF2
+import nodes
+is 'forks at a time, in one of several files' \
+	"$(rows "SELECT pid, result, path FROM v_event WHERE call = 'read'")" '103 3 /c;102 2 /b;'
+
+# On a terminal messages can tear the lines on which forks return.
+sed -E 's/^([0-9]+)/[pid   \1]/; s/(resumed>)(.*= (10[23]) .*)/\1strace: Process \3 attached\n\2/' nodes/b.strace >torn.strace
+import torn.strace
+is 'torn returns' "$(rows "SELECT pid, result, path FROM v_event WHERE call = 'read'")$(rows 'SELECT reason FROM loss')" \
+	'103 3 /c;102 2 /b;'
 finish

@@ -423,7 +423,7 @@ static int resume_call(struct importer *im, struct strace_line *line,
 		if (info->effect == STRACE_FORK &&
 		    strace_line_join(line, line->args.at, line->args.len) &&
 		    line->result > 0)
-			strace_births_returned(&im->births, tid);
+			strace_births_returned(&im->births, tid, line->result);
 		return 0;
 	}
 	if (info->effect == STRACE_FORK && !p->adopted)
@@ -437,7 +437,7 @@ static int resume_call(struct importer *im, struct strace_line *line,
 	}
 	adopted = p->adopted;
 	if (info->effect == STRACE_FORK && line->result > 0) {
-		strace_births_returned(&im->births, tid);
+		strace_births_returned(&im->births, tid, line->result);
 		if (line->result == adopted)
 			return 0; /* it may have ended since */
 	}
@@ -618,9 +618,7 @@ static int strace_load(struct reel_writer *w, const struct import_input *in,
 		return -1;
 	im->exit_status = -1;
 	if (strace_sources_open(&im->sources, in, err) ||
-	    (strace_sources_only(&im->sources) &&
-	     strace_births_read(&im->births, strace_sources_only(&im->sources),
-				err)) ||
+	    strace_births_read(&im->births, &im->sources, err) ||
 	    import_job_new(&im->job, w, im->sources.origin_ns, err))
 		goto out;
 	while ((rc = strace_sources_next(&im->sources, &line, err)) > 0) {

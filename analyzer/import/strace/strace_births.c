@@ -3,14 +3,15 @@
 #include "analyzer/import/strace/strace_births.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/array.h"
 #include "lib/error.h"
 
-#include "analyzer/import/common/lines.h"
 #include "analyzer/import/strace/strace_call.h"
 #include "analyzer/import/strace/strace_line.h"
+#include "analyzer/import/strace/strace_source.h"
+
+#define REJECTED_MOST 8 /* of a thread, one after the other */
 
 /* Indices of births, plus 1; 0: none. */
 struct strace_birth {
@@ -63,39 +64,22 @@ static int add_birth(struct strace_births *b, int64_t parent, int64_t child,
 }
 
 /* "7 1.5 <... clone resumed>) = 8 <0.1>" */
-static int read_line(struct strace_births *b, const char *text, size_t len,
-		     struct reel_error *err)
+static int see_line(void *arg, struct strace_line *line, struct reel_error *err)
 {
-	static const char mark[] = " resumed>";
-	const struct strace_call_info *info;
-	struct strace_line line;
+	const struct strace_call_info *info = strace_call_find(line->name);
 
-	if (!memmem(text, len, mark, sizeof(mark) - 1))
+	if (!info || info->effect != STRACE_FORK || line->pid < 0)
 		return 0;
-	strace_line_parse(&line, text, len);
-	if (line.what != STRACE_RESUMED || line.pid < 0)
+	if (!strace_line_join(line, line->args.at, line->args.len) ||
+	    !line->has_result || line->result <= 0)
 		return 0;
-	info = strace_call_find(line.name);
-	if (!info || info->effect != STRACE_FORK)
-		return 0;
-	if (!strace_line_join(&line, line.args.at, line.args.len) ||
-	    !line.has_result || line.result <= 0)
-		return 0;
-	return add_birth(b, line.pid, line.result, err);
+	return add_birth(arg, line->pid, line->result, err);
 }
 
-int strace_births_read(struct strace_births *b, const char *path,
+int strace_births_read(struct strace_births *b, struct strace_sources *ss,
 		       struct reel_error *err)
 {
-	struct import_lines *lines = NULL;
-	const char *line;
-	size_t len;
-	int rc = import_lines_open(&lines, path, err);
-
-	while (!rc && (rc = import_lines_next(lines, &line, &len, err)) > 0)
-		rc = read_line(b, line, len, err);
-	import_lines_close(lines);
-	return rc;
+	return strace_sources_scan(ss, see_line, b, err);
 }
 
 static const struct strace_birth *
@@ -124,16 +108,22 @@ int64_t strace_births_child(const struct strace_births *b, int64_t parent)
 	return birth ? birth->child : -1;
 }
 
-void strace_births_returned(struct strace_births *b, int64_t parent)
+void strace_births_returned(struct strace_births *b, int64_t parent,
+			    int64_t child)
 {
 	const struct strace_birth *birth =
 		first_of(b, &b->of_parent, b->parent, parent);
 	uint32_t of_parent, of_child;
 
+	/* A return that the importer rejects does not hold up the ones behind it. */
+	for (int i = 0; birth && birth->child != child; i++)
+		birth = birth->next_of_parent && i < REJECTED_MOST
+				? &b->birth[birth->next_of_parent - 1]
+				: NULL;
 	if (!birth)
 		return;
 	of_parent = reel_intmap_find(&b->of_parent, (uint64_t)parent);
-	of_child = reel_intmap_find(&b->of_child, (uint64_t)birth->child);
+	of_child = reel_intmap_find(&b->of_child, (uint64_t)child);
 	b->parent[of_parent].first = birth->next_of_parent;
 	/* Returns of a child's number are in the order of the file, too. */
 	b->child[of_child].first = birth->next_of_child;

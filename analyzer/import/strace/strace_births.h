@@ -13,6 +13,7 @@
 #include "lib/intmap.h"
 
 struct reel_error;
+struct strace_sources;
 
 /* Zeroed: empty. */
 struct strace_births {
@@ -23,15 +24,16 @@ struct strace_births {
 	uint32_t child_room, parent_room;
 };
 
-/* Read the returns of interrupted forks in the file @path. 0, or -1 with @err. */
-int strace_births_read(struct strace_births *b, const char *path,
+/* Read the returns of interrupted forks in @ss. 0, or -1 with @err. */
+int strace_births_read(struct strace_births *b, struct strace_sources *ss,
 		       struct reel_error *err);
 /* The thread whose interrupted fork returns @child next; -1: none does. */
 int64_t strace_births_parent(const struct strace_births *b, int64_t child);
 /* The child that the next interrupted fork of @parent returns; -1: none does. */
 int64_t strace_births_child(const struct strace_births *b, int64_t parent);
-/* An interrupted fork of @parent has returned. */
-void strace_births_returned(struct strace_births *b, int64_t parent);
+/* An interrupted fork of @parent has returned @child. */
+void strace_births_returned(struct strace_births *b, int64_t parent,
+			    int64_t child);
 void strace_births_fini(struct strace_births *b);
 
 #endif

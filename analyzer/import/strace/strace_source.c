@@ -28,6 +28,7 @@ struct strace_source {
 	struct reel_buf torn;	 /* a line that a message of strace tore */
 	struct strace_line line; /* the next one */
 	bool counts;		 /* inside the table of -C */
+	bool of_thread;		 /* of strace -ff: it has no other thread */
 	int64_t pid;		 /* of the name "out.PID"; -1: none */
 	int64_t first_ns;
 	int64_t last_ns, day_ns; /* of the clock, and the days that passed */
@@ -205,6 +206,7 @@ static int look_at(struct strace_sources *ss, struct strace_source *s,
 					 "than in the files before",
 					 s->path, i + 1);
 		s->first_ns = s->line.ns;
+		s->of_thread = s->pid >= 0 && s->line.pid < 0;
 		import_lines_close(s->lines);
 		s->lines = NULL;
 		return 1;
@@ -263,9 +265,43 @@ int strace_sources_open(struct strace_sources *ss,
 	return 0;
 }
 
-const char *strace_sources_only(const struct strace_sources *ss)
+/* Look at all lines of @s with strace_sources_scan()'s arguments. */
+static int scan_source(const struct strace_sources *ss, struct strace_source *s,
+		       strace_see_fn *see, void *arg, struct reel_error *err)
 {
-	return ss->n == 1 ? ss->source[0].path : NULL;
+	static const char resumed[] = " resumed>";
+	const char *line;
+	size_t len;
+	int rc = import_lines_open(&s->lines, s->path, err);
+
+	while (!rc && (rc = whole_line(s, &line, &len, err)) > 0) {
+		rc = 0;
+		if (is_count(s, line, len) ||
+		    !memmem(line, len, resumed, sizeof(resumed) - 1))
+			continue;
+		strace_line_parse(&s->line, line, len);
+		if (s->line.what != STRACE_RESUMED ||
+		    s->line.clock != ss->clock)
+			continue;
+		if (s->line.pid < 0)
+			s->line.pid = s->pid;
+		rc = see(arg, &s->line, err);
+	}
+	s->counts = false;
+	import_lines_close(s->lines);
+	s->lines = NULL;
+	return rc;
+}
+
+int strace_sources_scan(struct strace_sources *ss, strace_see_fn *see,
+			void *arg, struct reel_error *err)
+{
+	/* In a file of one thread no other one interrupts a call. */
+	for (int i = 0; i < ss->n; i++)
+		if ((ss->n == 1 || !ss->source[i].of_thread) &&
+		    scan_source(ss, &ss->source[i], see, arg, err))
+			return -1;
+	return 0;
 }
 
 /* When the line counts: a fork at its start, for its child comes then. */

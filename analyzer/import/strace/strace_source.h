@@ -38,8 +38,15 @@ struct strace_sources {
  */
 int strace_sources_open(struct strace_sources *ss,
 			const struct import_input *in, struct reel_error *err);
-/* The path of the only file, which has all threads; NULL: there are several. */
-const char *strace_sources_only(const struct strace_sources *ss);
+/* Returns 0, or -1 with @err. Borrows @line. */
+typedef int strace_see_fn(void *arg, struct strace_line *line,
+			  struct reel_error *err);
+/*
+ * Before the first _next(): call @see with each STRACE_RESUMED line of the files that
+ * have several threads, file by file. 0, or -1 with @err.
+ */
+int strace_sources_scan(struct strace_sources *ss, strace_see_fn *see,
+			void *arg, struct reel_error *err);
 /*
  * The next line, borrowed until the next call; line->ns is of one clock, and
  * line->pid, where the line has none, is that of the file's name. 1, 0 at the
