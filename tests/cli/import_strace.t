@@ -116,4 +116,25 @@ sed -E 's/^([0-9]+)/[pid   \1]/; s/(resumed>)(.*= (10[23]) .*)/\1strace: Process
 import torn.strace
 is 'torn returns' "$(rows "SELECT pid, result, path FROM v_event WHERE call = 'read'")$(rows 'SELECT reason FROM loss')" \
 	'103 3 /c;102 2 /b;'
+
+# The text of -y says which file a descriptor is when the calls that made it are not
+# in the trace. A name that no other file had can be a new name of the same one.
+cat >other.strace <<'EOF2'
+100 1700000000.000000 openat(AT_FDCWD</d>, "a", O_RDONLY) = 3</d/a> <0.000010>
+100 1700000000.001000 openat(AT_FDCWD</d>, "b", O_RDONLY) = 4</d/b> <0.000010>
+100 1700000000.002000 clone(child_stack=NULL, flags=SIGCHLD) = 101 <0.000010>
+100 1700000000.003000 read(3</d/a>, "x"..., 1) = 1 <0.000010>
+100 1700000000.004000 read(3</d/b>, "x"..., 2) = 2 <0.000010>
+101 1700000000.005000 read(3</d/a>, "x"..., 3) = 3 <0.000010>
+101 1700000000.006000 read(3</d/new>, "x"..., 4) = 4 <0.000010>
+100 1700000000.007000 read(4</d/b>(deleted), "x"..., 5) = 5 <0.000010>
+100 1700000000.008000 openat(AT_FDCWD</d>, "c", O_RDWR|O_CREAT, 0666) = 5</d/c> <0.000010>
+100 1700000000.009000 rename("/d/c", "/d/b") = 0 <0.000010>
+100 1700000000.010000 write(5</d/b>, "x"..., 6) = 6 <0.000010>
+100 1700000000.011000 write(5</d/b>, "x"..., 7) = 7 <0.000010>
+EOF2
+import other.strace
+is 'the path of a line wins over the open that was seen' \
+	"$(rows "SELECT bytes, path, offset FROM v_event WHERE bytes > 0 ORDER BY start_ns")" \
+	'1 /d/a 0;2 /d/b ;3 /d/a 1;4 /d/a 4;5 /d/b 0;6 /d/c 0;7 /d/c 6;'
 finish

@@ -26,8 +26,9 @@
 #define COPIES_MOST (1 << 25) /* entries that forks copied: 512 MiB */
 
 struct fd_entry {
-	uint32_t desc; /* 0: not open, or nothing is known of it */
-	uint32_t path_hash;
+	uint32_t desc;	    /* 0: not open, or nothing is known of it */
+	uint32_t path_hash; /* 0: not known */
+	uint32_t renames;   /* of the job when it was opened */
 	bool cloexec;
 	bool silent;  /* its calls are no I/O */
 	bool message; /* a pipe or socket */
@@ -70,7 +71,8 @@ struct import_job {
 	uint32_t copies;  /* entries of live processes that forks copied */
 	uint32_t unnamed; /* pipes and sockets without a number */
 	char **host;	  /* names; NULL: one without */
-	uint32_t hosts, host_room;
+	uint32_t hosts, host_room, renames;
+	struct reel_intmap opened; /* hashes of the paths of files */
 };
 
 /* --- the resolver's outputs --------------------------------------------- */
@@ -139,6 +141,7 @@ void import_job_free(struct import_job *j)
 	free(j->process);
 	free(j->thread);
 	reel_intmap_fini(&j->by_tid);
+	reel_intmap_fini(&j->opened);
 	free(j->latest);
 	free(j);
 }
@@ -402,6 +405,19 @@ static bool is_reused(const struct fd_entry *e, const struct import_fd *fd)
 	return !e->silent && is_message(kind) != e->message;
 }
 
+/* Is the path of @e, an open descriptor, another one than @fd's? If its open was seen,
+ * a new name can be that of a rename that was not, unless it is another file's. */
+static bool is_other_path(const struct import_job *j, const struct fd_entry *e,
+			  const struct import_fd *fd)
+{
+	uint32_t hash = e->path_hash ? hash_path(fd->path, fd->path_len) : 0;
+
+	return e->path_hash != hash &&
+	       (e->guessed ||
+		(e->renames == j->renames &&
+		 reel_intmap_find(&j->opened, hash) != REEL_NO_INDEX));
+}
+
 /*
  * The id of @fd, or 0. One whose open was not seen is announced when the format
  * names its path, and again when the path is another.
@@ -419,11 +435,10 @@ static int find_desc(struct import_job *j, int thread,
 	e = entry_of(p, fd->fd, err);
 	if (!e)
 		return err->code ? -1 : 0;
-	if (fd->path && fd->path_len && is_reused(e, fd))
+	if (fd->path_len && is_reused(e, fd))
 		*e = (struct fd_entry){.cloexec = e->cloexec};
-	if (fd->path && fd->path_len && !e->silent &&
-	    (!e->desc || (e->guessed &&
-			  e->path_hash != hash_path(fd->path, fd->path_len)))) {
+	if (fd->path_len && !e->silent &&
+	    (!e->desc || is_other_path(j, e, fd))) {
 		enum reel_kind kind = kind_of_path(fd);
 
 		if (kind == REEL_KIND_OTHER)
@@ -618,17 +633,18 @@ static int update_fds(struct import_job *j, int thread,
 	struct job_process *p = &j->process[j->thread[thread].process];
 	const struct reel_record *rec = &call->rec;
 	struct fd_entry *made, from = {0};
+	bool is_used = call->fd.fd >= 0 && call->fd.fd < p->fds;
 
-	if (call->fd.fd >= 0 && call->fd.fd < p->fds)
+	if (is_used)
 		from = p->fd[call->fd.fd];
-	if ((rec->call == REEL_CALL_CLOSE ||
-	     rec->call == REEL_CALL_MPI_FILE_CLOSE) &&
-	    call->fd.fd >= 0 && call->fd.fd < p->fds)
+	if (is_used && (rec->call == REEL_CALL_CLOSE ||
+			rec->call == REEL_CALL_MPI_FILE_CLOSE))
 		p->fd[call->fd.fd] = (struct fd_entry){0};
 	if (rec->call == REEL_CALL_CLOSE_RANGE && !rec->err)
 		for (int64_t fd = rec->arg < 0 ? 0 : rec->arg;
 		     fd < p->fds && fd <= rec->arg2; fd++)
 			p->fd[fd] = (struct fd_entry){0};
+	j->renames += rec->path2 && !rec->err; /* or a link */
 	if (call->made.fd < 0)
 		return 0;
 	made = entry_of(p, call->made.fd, err);
@@ -637,12 +653,17 @@ static int update_fds(struct import_job *j, int thread,
 	*made = (struct fd_entry){
 		.desc = rec->newdesc,
 		.cloexec = call->cloexec,
-		.silent = call->fd.fd >= 0 && from.silent,
-		.message = call->fd.fd >= 0 && from.message,
-		.guessed = call->fd.fd >= 0 && from.guessed,
+		.silent = from.silent,
+		.message = from.message,
+		.guessed = from.guessed,
 		.path_hash = from.path_hash,
+		.renames = j->renames,
 	};
-	return 0;
+	if (!call->made.path_len)
+		return 0;
+	made->path_hash = hash_path(call->made.path, call->made.path_len);
+	(void)reel_intmap_get(&j->opened, made->path_hash, err);
+	return err->code ? -1 : 0;
 }
 
 int import_job_call(struct import_job *j, int thread, struct import_call *call,
@@ -652,15 +673,13 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	struct job_process *p = &j->process[t->process];
 	struct reel_record *rec = &call->rec;
 	struct reel_event *ev = reel_writer_slot(j->writer);
-	int64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, late_ns = 0;
+	int64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, late_ns;
 	int silent, rc;
 
 	/* The resolver sees ends in order; the event keeps its own. */
 	end_ns = job_ns(j, end_ns);
-	if (end_ns < j->last_ns)
-		late_ns = j->last_ns - end_ns;
-	if (end_ns < j->last_ns)
-		end_ns = j->last_ns;
+	late_ns = end_ns < j->last_ns ? j->last_ns - end_ns : 0;
+	end_ns += late_ns;
 	j->last_ns = end_ns;
 	start_ns = dur_ns < end_ns ? end_ns - dur_ns : 0;
 	silent = fill_descs(j, thread, call, end_ns, err);

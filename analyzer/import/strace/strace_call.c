@@ -310,7 +310,8 @@ static bool fill_arg(struct import_call *out, struct strace_paths *paths,
 }
 
 /* A descriptor that the call made is its result. */
-static void fill_made(struct import_call *out, const struct strace_line *line)
+static void fill_made(struct import_call *out, struct strace_paths *paths,
+		      const struct strace_line *line)
 {
 	struct reel_record *rec = &out->rec;
 	const struct reel_call_info *info = reel_call_info(rec->call);
@@ -318,11 +319,18 @@ static void fill_made(struct import_call *out, const struct strace_line *line)
 		   rec->call == REEL_CALL_DUP3 ||
 		   (rec->call == REEL_CALL_FCNTL &&
 		    (rec->arg == F_DUPFD || rec->arg == F_DUPFD_CLOEXEC));
+	int n;
 
 	if (rec->err || line->result < 0 || line->result > INT32_MAX ||
 	    (!dup && info->group != REEL_GROUP_OPEN))
 		return;
 	out->made.fd = line->result;
+	n = line->result_path.len
+		    ? strace_unescape(line->result_path, paths->made,
+				      sizeof(paths->made))
+		    : 0;
+	out->made.path = n > 0 ? paths->made : NULL;
+	out->made.path_len = n > 0 ? (uint32_t)n : 0;
 	if (dup && out->made.fd == out->fd.fd)
 		out->made.fd = JOB_NO_FD; /* dup2(3, 3) */
 	out->cloexec = rec->call == REEL_CALL_FCNTL
@@ -360,7 +368,7 @@ bool strace_call_fill(struct import_call *out, struct strace_paths *paths,
 		if (strace_next_arg(&args, &arg) &&
 		    !fill_arg(out, paths, *letter, arg))
 			return false;
-	fill_made(out, line);
+	fill_made(out, paths, line);
 	/* -y prints the path of a handle beside the result. */
 	if (out->rec.call == REEL_CALL_OPEN_BY_HANDLE_AT &&
 	    line->result_path.len) {

@@ -39,7 +39,7 @@ const struct strace_call_info *strace_call_find(struct strace_text name);
 struct strace_paths {
 	char path[REEL_PATH_BYTES + 1], path2[REEL_PATH_BYTES + 1];
 	char fd[REEL_PATH_BYTES + 1], at[REEL_PATH_BYTES + 1];
-	char at2[REEL_PATH_BYTES + 1];
+	char at2[REEL_PATH_BYTES + 1], made[REEL_PATH_BYTES + 1];
 };
 
 /*
