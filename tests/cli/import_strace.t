@@ -137,4 +137,20 @@ import other.strace
 is 'the path of a line wins over the open that was seen' \
 	"$(rows "SELECT bytes, path, offset FROM v_event WHERE bytes > 0 ORDER BY start_ns")" \
 	'1 /d/a 0;2 /d/b ;3 /d/a 1;4 /d/a 4;5 /d/b 0;6 /d/c 0;7 /d/c 6;'
+
+# In another pid namespace a fork returns a number that strace does not use.
+cat >namespace.strace <<'EOF2'
+100 1700000000.000000 openat(AT_FDCWD, "/a", O_RDONLY) = 3 <0.000010>
+100 1700000000.001000 vfork( <unfinished ...>
+101 1700000000.002000 read(3, "x"..., 1) = 1 <0.000010>
+100 1700000000.003000 <... vfork resumed>) = 2 <0.002000>
+100 1700000000.004000 vfork( <unfinished ...>
+102 1700000000.005000 read(3, "x"..., 2) = 2 <0.000010>
+102 1700000000.006000 +++ exited with 0 +++
+100 1700000000.007000 <... vfork resumed>) = 3 <0.003000>
+EOF2
+import namespace.strace
+is 'children of another pid namespace' \
+	"$(rows "SELECT pid, parent_id, (SELECT path FROM v_event e WHERE e.process_id = p.process_id) FROM process p")" \
+	'100  /a;101 1 /a;102 1 /a;'
 finish

@@ -438,8 +438,10 @@ static int resume_call(struct importer *im, struct strace_line *line,
 	adopted = p->adopted;
 	if (info->effect == STRACE_FORK && line->result > 0) {
 		strace_births_returned(&im->births, tid, line->result);
-		if (line->result == adopted)
-			return 0; /* it may have ended since */
+		if (line->result == adopted ||
+		    (adopted &&
+		     !strace_births_has_lines(&im->births, line->result)))
+			return 0; /* it is known, and may have ended */
 	}
 	/* Without -T only these calls would have a duration, and each mean, share and
 	 * sum would be of them alone. */

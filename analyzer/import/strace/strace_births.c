@@ -39,47 +39,77 @@ static struct strace_birth_queue *queue_of(struct reel_intmap *map,
 static int add_birth(struct strace_births *b, int64_t parent, int64_t child,
 		     struct reel_error *err)
 {
-	struct strace_birth_queue *of_child, *of_parent;
-
-	of_child =
-		queue_of(&b->of_child, &b->child, &b->child_room, child, err);
-	of_parent = queue_of(&b->of_parent, &b->parent, &b->parent_room, parent,
-			     err);
-	if (!of_child || !of_parent ||
-	    reel_array_append(&b->birth, &b->room, b->births, sizeof(*b->birth),
+	if (reel_array_append(&b->birth, &b->room, b->births, sizeof(*b->birth),
 			      err))
 		return -1;
 	b->birth[b->births++] =
 		(struct strace_birth){.child = child, .parent = parent};
+	return 0;
+}
+
+/* Put birth @i into its queues. */
+static int link_birth(struct strace_births *b, uint32_t i,
+		      struct reel_error *err)
+{
+	struct strace_birth_queue *of_child, *of_parent;
+
+	of_child = queue_of(&b->of_child, &b->child, &b->child_room,
+			    b->birth[i].child, err);
+	of_parent = queue_of(&b->of_parent, &b->parent, &b->parent_room,
+			     b->birth[i].parent, err);
+	if (!of_child || !of_parent)
+		return -1;
 	if (of_child->first)
-		b->birth[of_child->last - 1].next_of_child = b->births;
+		b->birth[of_child->last - 1].next_of_child = i + 1;
 	else
-		of_child->first = b->births;
+		of_child->first = i + 1;
 	if (of_parent->first)
-		b->birth[of_parent->last - 1].next_of_parent = b->births;
+		b->birth[of_parent->last - 1].next_of_parent = i + 1;
 	else
-		of_parent->first = b->births;
-	of_child->last = of_parent->last = b->births;
+		of_parent->first = i + 1;
+	of_child->last = of_parent->last = i + 1;
 	return 0;
 }
 
 /* "7 1.5 <... clone resumed>) = 8 <0.1>" */
 static int see_line(void *arg, struct strace_line *line, struct reel_error *err)
 {
-	const struct strace_call_info *info = strace_call_find(line->name);
+	struct strace_births *b = arg;
+	const struct strace_call_info *info;
 
-	if (!info || info->effect != STRACE_FORK || line->pid < 0)
+	if (line->pid < 0)
+		return 0;
+	if (line->pid != b->last_pid &&
+	    reel_intmap_get(&b->seen, (uint64_t)line->pid, err) ==
+		    REEL_NO_INDEX)
+		return -1;
+	b->last_pid = line->pid;
+	info = line->what == STRACE_RESUMED ? strace_call_find(line->name)
+					    : NULL;
+	if (!info || info->effect != STRACE_FORK)
 		return 0;
 	if (!strace_line_join(line, line->args.at, line->args.len) ||
 	    !line->has_result || line->result <= 0)
 		return 0;
-	return add_birth(arg, line->pid, line->result, err);
+	return add_birth(b, line->pid, line->result, err);
+}
+
+bool strace_births_has_lines(const struct strace_births *b, int64_t tid)
+{
+	return reel_intmap_find(&b->seen, (uint64_t)tid) != REEL_NO_INDEX;
 }
 
 int strace_births_read(struct strace_births *b, struct strace_sources *ss,
 		       struct reel_error *err)
 {
-	return strace_sources_scan(ss, see_line, b, err);
+	b->last_pid = -1;
+	if (strace_sources_scan(ss, see_line, b, err))
+		return -1;
+	for (uint32_t i = 0; i < b->births; i++)
+		if (strace_births_has_lines(b, b->birth[i].child) &&
+		    link_birth(b, i, err))
+			return -1;
+	return 0;
 }
 
 static const struct strace_birth *
@@ -131,6 +161,7 @@ void strace_births_returned(struct strace_births *b, int64_t parent,
 
 void strace_births_fini(struct strace_births *b)
 {
+	reel_intmap_fini(&b->seen);
 	reel_intmap_fini(&b->of_child);
 	reel_intmap_fini(&b->of_parent);
 	free(b->child);

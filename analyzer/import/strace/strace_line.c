@@ -486,6 +486,15 @@ void strace_line_parse(struct strace_line *out, const char *line, size_t len)
 	out->what = parse_rest(t, out);
 }
 
+int64_t strace_line_pid(const char *line, size_t len)
+{
+	struct strace_text t = {line, len};
+	struct strace_line out = {.pid = -1};
+
+	parse_pid(&t, &out);
+	return out.pid;
+}
+
 bool strace_line_is_title(const char *line, size_t len)
 {
 	return starts((struct strace_text){line, len}, "% time ");

@@ -57,6 +57,9 @@ struct strace_line {
 /* Parse @line, @len bytes without the newline. */
 void strace_line_parse(struct strace_line *out, const char *line, size_t len);
 
+/* The pid at the beginning of @line; -1: it has none. */
+int64_t strace_line_pid(const char *line, size_t len);
+
 /* The sum of two times >= 0: a damaged file may have some of centuries. */
 static inline int64_t strace_add_ns(int64_t a, int64_t b)
 {

@@ -276,13 +276,16 @@ static int scan_source(const struct strace_sources *ss, struct strace_source *s,
 
 	while (!rc && (rc = whole_line(s, &line, &len, err)) > 0) {
 		rc = 0;
-		if (is_count(s, line, len) ||
-		    !memmem(line, len, resumed, sizeof(resumed) - 1))
+		if (is_count(s, line, len))
 			continue;
-		strace_line_parse(&s->line, line, len);
+		if (memmem(line, len, resumed, sizeof(resumed) - 1))
+			strace_line_parse(&s->line, line, len);
+		else
+			s->line = (struct strace_line){
+				.pid = strace_line_pid(line, len)};
 		if (s->line.what != STRACE_RESUMED ||
 		    s->line.clock != ss->clock)
-			continue;
+			s->line.what = STRACE_IGNORED;
 		if (s->line.pid < 0)
 			s->line.pid = s->pid;
 		rc = see(arg, &s->line, err);

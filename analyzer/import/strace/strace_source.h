@@ -42,8 +42,9 @@ int strace_sources_open(struct strace_sources *ss,
 typedef int strace_see_fn(void *arg, struct strace_line *line,
 			  struct reel_error *err);
 /*
- * Before the first _next(): call @see with each STRACE_RESUMED line of the files that
- * have several threads, file by file. 0, or -1 with @err.
+ * Before the first _next(): call @see with each line of the files that have several
+ * threads, file by file. Lines that are not STRACE_RESUMED are STRACE_IGNORED and have
+ * no more than the pid. 0, or -1 with @err.
  */
 int strace_sources_scan(struct strace_sources *ss, strace_see_fn *see,
 			void *arg, struct reel_error *err);
