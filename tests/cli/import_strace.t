@@ -153,4 +153,17 @@ import namespace.strace
 is 'children of another pid namespace' \
 	"$(rows "SELECT pid, parent_id, (SELECT path FROM v_event e WHERE e.process_id = p.process_id) FROM process p")" \
 	'100  /a;101 1 /a;102 1 /a;'
+# On a terminal each new process is said, also within a line.
+cat >torn.out <<'EOF'
+[pid     7] 1700000000.000100 openat(AT_FDCWD, "/d/x", O_RDONLY) = 3</d/x> <0.000010>
+[pid     7] 1700000000.000200 clone(child_stack=NULL, flags=SIGCHLDstrace: Process 8 attached
+strace: Process 9 attached
+ <unfinished ...>
+[pid     8] 1700000000.000300 read(3</d/x>, "a"..., 10) = 10 <0.000010>
+[pid     7] 1700000000.000400 <... clone resumed>) = 8 <0.000200>
+EOF
+import torn.out
+is 'a line that two messages tear' \
+	"$(sql s.db 'SELECT pid, coalesce(parent_id, 0) FROM process' | tr '\t\n' ' ;')$(sql s.db 'SELECT count(*) FROM loss')" \
+	'7 0;8 1;0'
 finish

@@ -71,7 +71,7 @@ static void not_understood(struct strace_sources *ss,
 
 /*
  * On a terminal "strace: Process 7 attached" tears a line in two. The length
- * of the part before it, 0: there is none.
+ * of the part before it; @len: there is no such message.
  */
 static size_t torn_at(const char *line, size_t len)
 {
@@ -80,9 +80,9 @@ static size_t torn_at(const char *line, size_t len)
 	const char *at;
 
 	if (len < end_len || memcmp(line + len - end_len, end, end_len))
-		return 0;
+		return len;
 	at = memmem(line, len, message, sizeof(message) - 1);
-	return at ? (size_t)(at - line) : 0;
+	return at ? (size_t)(at - line) : len;
 }
 
 /* The next line of the file, whole. 1, 0 at the end, -1. */
@@ -95,11 +95,12 @@ static int whole_line(struct strace_source *s, const char **line, size_t *len,
 	reel_buf_reset(&s->torn);
 	while ((rc = import_lines_next(s->lines, line, len, err)) > 0) {
 		torn = torn_at(*line, *len);
-		if (!torn && !s->torn.len)
+		if (torn == *len && !s->torn.len)
 			return 1;
-		if (reel_buf_add(&s->torn, *line, torn ? torn : *len, err))
+		/* Several messages can tear one line. */
+		if (reel_buf_add(&s->torn, *line, torn, err))
 			return -1;
-		if (torn)
+		if (torn < *len)
 			continue;
 		*line = reel_buf_text(&s->torn);
 		*len = s->torn.len;
