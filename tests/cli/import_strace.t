@@ -153,6 +153,31 @@ import namespace.strace
 is 'children of another pid namespace' \
 	"$(rows "SELECT pid, parent_id, (SELECT path FROM v_event e WHERE e.process_id = p.process_id) FROM process p")" \
 	'100  /a;101 1 /a;102 1 /a;'
+# With -t and -ff a child's file begins in the second of the fork.
+mkdir coarse
+cat >coarse/a.99 <<'EOF'
+10:00:00 execve("./a", ["./a"], 0x1 /* 1 var */) = 0 <0.000100>
+10:00:00 openat(AT_FDCWD</>, "/d/x", O_RDONLY) = 3</d/x> <0.000010>
+10:00:00 clone(child_stack=NULL, flags=SIGCHLD) = 100 <0.000010>
+10:00:00 openat(AT_FDCWD</>, "/d/y", O_RDONLY) = 4</d/y> <1.500000>
+10:00:01 close(3</d/x>) = 0 <0.000010>
+10:00:01 clone(child_stack=NULL, flags=SIGCHLD) = 101 <0.000010>
+10:00:01 +++ exited with 0 +++
+EOF
+cat >coarse/a.100 <<'EOF'
+10:00:00 read(3, "a"..., 10) = 10 <0.000010>
+10:00:00 +++ exited with 0 +++
+EOF
+cat >coarse/a.101 <<'EOF'
+10:00:01 read(4, "a"..., 20) = 20 <0.000010>
+10:00:01 +++ exited with 0 +++
+EOF
+import coarse
+is 'forks of strace -ff -t: the children and their files' \
+	"$(rows "SELECT pid, parent_id, path, bytes FROM process LEFT JOIN
+		(SELECT process_id, path, bytes FROM v_event WHERE call = 'read') USING (process_id) ORDER BY pid")" \
+	'99   ;100 1 /d/x 10;101 1 /d/y 20;'
+
 # On a terminal each new process is said, also within a line.
 cat >torn.out <<'EOF'
 [pid     7] 1700000000.000100 openat(AT_FDCWD, "/d/x", O_RDONLY) = 3</d/x> <0.000010>

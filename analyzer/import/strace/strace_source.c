@@ -18,8 +18,9 @@
 
 #define DAY_NS (INT64_C(86400) * 1000000000)
 #define PROGRESS_LINES 16384
-#define LOOK_LINES 20	 /* of the beginning, for the clock */
-#define PID_MOST 4194304 /* the kernel's PID_MAX_LIMIT */
+#define TICK_EXACT_NS 1000 /* a longer one has several calls of a thread */
+#define LOOK_LINES 20	   /* of the beginning, for the clock */
+#define PID_MOST 4194304   /* the kernel's PID_MAX_LIMIT */
 
 /* A file: of one thread, or of all. */
 struct strace_source {
@@ -223,6 +224,8 @@ static int by_first(const void *a, const void *b)
 
 	if (x->first_ns != y->first_ns)
 		return x->first_ns < y->first_ns ? -1 : 1;
+	if (x->pid != y->pid) /* a child has most often a greater pid */
+		return x->pid < y->pid ? -1 : 1;
 	return strcmp(x->path, y->path);
 }
 
@@ -308,18 +311,26 @@ int strace_sources_scan(struct strace_sources *ss, strace_see_fn *see,
 	return 0;
 }
 
-/* When the line counts: a fork at its start, for its child comes then. */
+/*
+ * The place of the line in the merge: the end of its call; of a fork its start, for
+ * the first line of its child may come then. Of a coarse clock it is the tick of
+ * the end, so that no line is behind a fork that the same thread made later.
+ */
 static int64_t merge_ns(const struct strace_source *s)
 {
 	const struct strace_line *line = &s->line;
 	const struct strace_call_info *info;
+	int64_t end_ns;
 
 	if (line->what != STRACE_CALL || line->dur_ns <= 0)
 		return line->ns;
 	info = strace_call_find(line->name);
-	return info && info->effect == STRACE_FORK
-		       ? line->ns
-		       : strace_add_ns(line->ns, line->dur_ns);
+	if (info && info->effect == STRACE_FORK)
+		return line->ns;
+	end_ns = strace_add_ns(line->ns, line->dur_ns);
+	return line->tick_ns > TICK_EXACT_NS
+		       ? end_ns - (end_ns - line->ns) % line->tick_ns
+		       : end_ns;
 }
 
 static int start_source(struct strace_sources *ss, int i,
