@@ -178,6 +178,28 @@ is 'forks of strace -ff -t: the children and their files' \
 		(SELECT process_id, path, bytes FROM v_event WHERE call = 'read') USING (process_id) ORDER BY pid")" \
 	'99   ;100 1 /d/x 10;101 1 /d/y 20;'
 
+# A terminal's lines have no pid before there are two processes.
+cat >first.out <<'EOF'
+1700000000.000000 openat(AT_FDCWD, "/d/x", O_RDONLY) = 3</d/x> <0.000010>
+1700000000.000100 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>
+strace: Process 8 attached
+[pid     8] 1700000000.000200 read(3</d/x>, "a"..., 10) = 10 <0.000010>
+[pid     7] 1700000000.000300 <... clone resumed>) = 8 <0.000200>
+[pid     7] 1700000000.000400 read(3</d/x>, "a"..., 20) = 20 <0.000010>
+[pid     8] 1700000000.000500 +++ exited with 0 +++
+1700000000.000800 vfork( <unfinished ...>
+strace: Process 9 attached
+[pid     9] 1700000000.000900 read(3</d/x>, "a"..., 30) = 30 <0.000010>
+[pid     9] 1700000000.001000 +++ exited with 0 +++
+1700000000.001100 <... vfork resumed>) = 9 <0.000300>
+1700000000.001200 +++ exited with 0 +++
+EOF
+import first.out
+is 'the children of a process without a pid have it as their parent' \
+	"$(rows "SELECT p.pid, u.pid, sum(bytes) FROM process p LEFT JOIN process u ON u.process_id = p.parent_id
+		JOIN v_event e ON e.process_id = p.process_id GROUP BY p.pid")$(sql s.db 'SELECT count(*) FROM loss')" \
+	'7  20;8 7 10;9 7 30;0'
+
 # On a terminal each new process is said, also within a line.
 cat >torn.out <<'EOF'
 [pid     7] 1700000000.000100 openat(AT_FDCWD, "/d/x", O_RDONLY) = 3</d/x> <0.000010>

@@ -75,6 +75,29 @@ static struct pending *pending_of(struct importer *im, int64_t tid,
 	return &im->pending[i];
 }
 
+/* The pending call of thread @from is one of thread @tid from now on. */
+static int move_pending(struct importer *im, int64_t from, int64_t tid,
+			struct reel_error *err)
+{
+	struct pending *p = pending_of(im, from, err);
+	struct pending *to = p ? pending_of(im, tid, err) : NULL;
+	struct reel_buf args;
+
+	if (!to)
+		return -1;
+	p = pending_of(im, from, err); /* the array may have moved */
+	if (to->info && to->info->effect == STRACE_FORK && !to->adopted)
+		im->forks--;
+	to->info = p->info;
+	to->start_ns = p->start_ns;
+	to->adopted = p->adopted;
+	args = to->args;
+	to->args = p->args;
+	p->args = args;
+	p->info = NULL;
+	return 0;
+}
+
 static int set_live(struct importer *im, int64_t tid, bool live,
 		    struct reel_error *err)
 {
@@ -120,6 +143,10 @@ static bool may_make(const struct importer *im, const struct pending *p,
 
 	if (!p->info || p->info->effect != STRACE_FORK || p->adopted)
 		return false;
+	/* A terminal's lines have no pid before the first child's. */
+	if (parent >= 0 && !p->tid && !im->unnamed)
+		return reel_intmap_find(&im->by_tid, (uint64_t)parent) ==
+		       REEL_NO_INDEX;
 	return parent >= 0 ? p->tid == parent
 			   : strace_births_child(&im->births, p->tid) < 0;
 }
@@ -152,6 +179,8 @@ static int new_thread(struct importer *im, int64_t tid, int64_t ns,
 		return -1;
 	if (!im->unnamed && tid && import_job_find_thread(im->job, 0) >= 0) {
 		im->unnamed = tid;
+		if (move_pending(im, 0, tid, err))
+			return -1;
 		return import_job_rename(im->job, 0, tid, err);
 	}
 	if (import_job_process(im->job, -1, tid, ns, err) < 0)
@@ -471,27 +500,17 @@ static int supersede_thread(struct importer *im, int64_t tid, int to,
 			    int64_t from, int64_t ns, struct reel_error *err)
 {
 	int thread = import_job_find_thread(im->job, from);
-	struct pending *first = pending_of(im, tid, err);
-	struct pending *p = first ? pending_of(im, from, err) : NULL;
-	struct reel_buf args;
+	struct pending *p = pending_of(im, from, err);
 
 	if (!p)
 		return -1;
-	first = pending_of(im, tid, err); /* the array may have moved */
 	if (thread < 0 || thread == to || !p->info ||
 	    p->info->effect != STRACE_EXEC ||
 	    import_job_process_of(im->job, thread) !=
 		    import_job_process_of(im->job, to))
 		return 0;
-	if (first->info && first->info->effect == STRACE_FORK &&
-	    !first->adopted)
-		im->forks--;
-	first->info = p->info;
-	first->start_ns = p->start_ns;
-	args = first->args;
-	first->args = p->args;
-	p->args = args;
-	p->info = NULL;
+	if (move_pending(im, from, tid, err))
+		return -1;
 	if (set_live(im, from, false, err))
 		return -1;
 	return import_job_thread_end(im->job, thread, ns, "unknown", err);
