@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ioreel report: the verdict, with a job for each code; the first line, the codes and
 # the table of steps are consistent. The exact thresholds:
-# tests/unit/test_advice.c.
+# tests/unit/test_advice*.c.
 . "$(dirname "$0")/../lib/tap.sh"
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) ||
 	skip_all 'no python3'
