@@ -343,27 +343,6 @@ static int put_spans(struct import *im, int64_t base_ns, struct reel_error *err)
 	return more;
 }
 
-/* Do other threads compute nearly all? Then the one that fetches prepares batches for
- * them, and its fetches tell nothing of their steps. */
-static bool only_prepares(const struct import *im)
-{
-	double all = 0, own = 0; /* may be of a damaged file */
-
-	for (uint32_t i = 0; i < im->lane_room; i++) {
-		const struct lane *lane = im->lane[i];
-
-		for (size_t k = 0; lane && k < lane->operators.n; k++) {
-			const struct profile_interval *iv =
-				&lane->operators.at[k];
-			double ns = (double)(iv->end_ns - iv->start_ns);
-
-			all += ns;
-			own += i == im->fetch_thread ? ns : 0;
-		}
-	}
-	return own < all / 20;
-}
-
 /*
  * A profile without a schedule has no ProfilerStep: a step lasts from a fetch to
  * the next one. The last fetch of an epoch finds the end of the data; it begins a
@@ -376,7 +355,7 @@ static int put_steps_of_fetches(struct import *im, int64_t base_ns,
 	struct span s = {.thread = im->fetch_thread};
 	int64_t number = 0;
 
-	if (u->n < 2 || only_prepares(im))
+	if (u->n < 2 || gather_prepares(im->gather, im->fetch_thread))
 		return 0;
 	profile_intervals_sort(u);
 	for (size_t i = 0; i + 1 < u->n; i++) {
@@ -441,8 +420,26 @@ static int put_operators(struct import *im, uint32_t thread,
 	return 0;
 }
 
+/* Where a device computes, its kernels are the computation. */
+static int put_computation(struct import *im, int64_t base_ns,
+			   struct reel_error *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && !im->has_device && i < im->lane_room; i++) {
+		struct lane *lane = im->lane[i];
+
+		if (!lane)
+			continue;
+		profile_intervals_merge(&lane->operators);
+		rc = put_operators(im, i, &lane->operators, base_ns, err);
+	}
+	return rc;
+}
+
 /* The steps do not overlap: they are not merged where they touch. */
-static int put_lanes(struct import *im, int64_t base_ns, struct reel_error *err)
+static int put_backwards(struct import *im, int64_t base_ns,
+			 struct reel_error *err)
 {
 	int rc = 0;
 
@@ -455,10 +452,6 @@ static int put_lanes(struct import *im, int64_t base_ns, struct reel_error *err)
 		profile_intervals_merge(&lane->backward);
 		rc = put_backward(im, i, &lane->backward, &im->steps, base_ns,
 				  err);
-		if (rc || im->has_device)
-			continue;
-		profile_intervals_merge(&lane->operators);
-		rc = put_operators(im, i, &lane->operators, base_ns, err);
 	}
 	return rc;
 }
@@ -489,9 +482,9 @@ static int put_file(struct import *im, const struct trace_events *t,
 	gather_process_row(im->gather, im->process)->rank = (int)rank;
 	im->cycle[im->cycles++].rank = rank;
 	base_ns = base_ns < 0 ? 0 : base_ns;
-	if (put_spans(im, base_ns, err) ||
+	if (put_spans(im, base_ns, err) || put_computation(im, base_ns, err) ||
 	    (!im->steps.n && put_steps_of_fetches(im, base_ns, err)) ||
-	    put_lanes(im, base_ns, err))
+	    put_backwards(im, base_ns, err))
 		return -1;
 	if (event_names_write(&im->names, im->writer, im->source,
 			      im->records + 1, rank, err))
