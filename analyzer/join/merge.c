@@ -120,8 +120,7 @@ static int db_fail(const struct lane *l, struct reel_error *err)
 /* The detail of a kernel is the number of a record. */
 static int64_t detail_of(const struct lane *l, int64_t detail, const char *name)
 {
-	bool record = detail > 0 &&
-		      (!strcmp(name, "kernel") || !strcmp(name, "memcpy"));
+	bool record = detail > 0 && reel_span_is_of_device(name);
 
 	return record ? detail + l->part->record_base : detail;
 }

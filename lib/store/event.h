@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "schemas/trace_format.h" /* enum reel_kind, enum reel_span */
 
@@ -78,6 +79,12 @@ struct reel_span_event {
 	int64_t detail;	  /* epoch or step number; -1: none */
 	const char *name; /* "epoch", or the user's name */
 };
+
+/* Is a span of computation with @name of an accelerator, from its profile? */
+static inline bool reel_span_is_of_device(const char *name)
+{
+	return !strcmp(name, "kernel") || !strcmp(name, "memcpy");
+}
 
 /* A file, anything that has a path: a row of file. */
 struct reel_file_row {

@@ -384,12 +384,19 @@ static void see_compute(struct import_gather *g,
 	struct gather_thread *t = &g->thread[sp->thread - 1];
 	struct gather_process *p = &g->more[t->row.process_id - 1];
 
-	if (name && (!strcmp(name, "kernel") || !strcmp(name, "memcpy")))
+	if (name && reel_span_is_of_device(name))
 		return;
 	if (sp->dur_ns < 0 || sp->dur_ns > INT64_MAX / 2 - p->compute_ns)
 		return;
 	t->compute_ns += sp->dur_ns;
 	p->compute_ns += sp->dur_ns;
+}
+
+static void see_step(struct import_gather *g, const struct reel_span_event *sp)
+{
+	struct gather_thread *t = &g->thread[sp->thread - 1];
+
+	t->steps = g->more[t->row.process_id - 1].steps = true;
 }
 
 void gather_fetches_of_loop(struct import_gather *g)
@@ -432,9 +439,7 @@ int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 	if (sp->kind == REEL_SPAN_COMPUTE)
 		see_compute(g, sp, name);
 	if (sp->kind == REEL_SPAN_STEP)
-		g->thread[sp->thread - 1].steps =
-			g->more[g->thread[sp->thread - 1].row.process_id - 1]
-				.steps = true;
+		see_step(g, sp);
 	see_time(g, sp->thread, sp->start_ns, sp->start_ns + sp->dur_ns);
 	return 0;
 }

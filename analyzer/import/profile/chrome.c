@@ -145,8 +145,7 @@ static int fill_call(struct import *im, struct reel_event *e,
 /* The kind of a span of our own export. */
 static uint32_t own_kind(const struct trace_event *ev)
 {
-	if (!strcmp(ev->name.s, "kernel") || !strcmp(ev->name.s, "memcpy") ||
-	    !strcmp(ev->name.s, "cpu_op"))
+	if (reel_span_is_of_device(ev->name.s) || !strcmp(ev->name.s, "cpu_op"))
 		return REEL_SPAN_COMPUTE;
 	for (uint32_t kind = REEL_SPAN_EPOCH; kind < REEL_SPANS; kind++)
 		if (!strcmp(reel_span_name(kind), ev->name.s))
