@@ -27,7 +27,6 @@
 #include "analyzer/import/common/table.h"
 
 #define LOOK_LINES 20 /* of the beginning, for detect() */
-#define NS_PER_US 1000
 
 /* A thread, and its last unfinished call. */
 struct pending {
@@ -402,11 +401,10 @@ static int spread_tick(struct importer *im, int64_t tid,
 
 	if (!p)
 		return -1;
-	/* Times of -r fall behind by up to a tick a line. At 1 us, the precision of
-	 * durations, only roundings overlap. */
+	/* Times of -r fall behind by up to a tick a line. */
 	if (line->ns < p->ended_ns &&
 	    (im->sources.clock == STRACE_RELATIVE ||
-	     (line->tick_ns > NS_PER_US &&
+	     (line->tick_ns > STRACE_TICK_EXACT_NS &&
 	      p->ended_ns - line->ns <= line->tick_ns)))
 		line->ns = p->ended_ns;
 	p->ended_ns = line->what == STRACE_RESUMED && p->info ? p->start_ns
@@ -443,7 +441,7 @@ static int resume_call(struct importer *im, struct strace_line *line,
 		       struct reel_error *err)
 {
 	struct pending *p = pending_of(im, tid, err);
-	int64_t end_ns, adopted;
+	int64_t end_ns;
 
 	if (!p)
 		return -1;
@@ -464,11 +462,10 @@ static int resume_call(struct importer *im, struct strace_line *line,
 		strace_sources_reject(&im->sources);
 		return 0;
 	}
-	adopted = p->adopted;
 	if (info->effect == STRACE_FORK && line->result > 0) {
 		strace_births_returned(&im->births, tid, line->result);
-		if (line->result == adopted ||
-		    (adopted &&
+		if (line->result == p->adopted ||
+		    (p->adopted &&
 		     !strace_births_has_lines(&im->births, line->result)))
 			return 0; /* it is known, and may have ended */
 	}

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A longer tick of the clock has several calls of a thread; at this one, the precision
+ * of durations, only roundings overlap. */
+#define STRACE_TICK_EXACT_NS 1000
+
 /* A piece of a line, not terminated. */
 struct strace_text {
 	const char *at;

@@ -18,9 +18,8 @@
 
 #define DAY_NS (INT64_C(86400) * 1000000000)
 #define PROGRESS_LINES 16384
-#define TICK_EXACT_NS 1000 /* a longer one has several calls of a thread */
-#define LOOK_LINES 20	   /* of the beginning, for the clock */
-#define PID_MOST 4194304   /* the kernel's PID_MAX_LIMIT */
+#define LOOK_LINES 20	 /* of the beginning, for the clock */
+#define PID_MOST 4194304 /* the kernel's PID_MAX_LIMIT */
 
 /* A file: of one thread, or of all. */
 struct strace_source {
@@ -328,7 +327,7 @@ static int64_t merge_ns(const struct strace_source *s)
 	if (info && info->effect == STRACE_FORK)
 		return line->ns;
 	end_ns = strace_add_ns(line->ns, line->dur_ns);
-	return line->tick_ns > TICK_EXACT_NS
+	return line->tick_ns > STRACE_TICK_EXACT_NS
 		       ? end_ns - (end_ns - line->ns) % line->tick_ns
 		       : end_ns;
 }
