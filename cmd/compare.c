@@ -69,8 +69,10 @@ static int complete_pair(struct compare_pair *p, struct reel_distance *d,
 	return reel_explain(p->st_a, p->st_b, p->likeness, e, err);
 }
 
-static void print_pair(const struct compare_pair *p, char *const run[2])
+static void print_pair(const struct compare_pair *p)
 {
+	const char *const run[2] = {p->a, p->b};
+
 	compare_print_factors(p->likeness, p->a, p->b);
 	compare_print_distances(p->distance);
 	compare_print_likeness(p->likeness);
@@ -113,7 +115,7 @@ static int compare_pair(char *const run[2], struct reel_store *const st[2],
 	    complete_pair(&p, d, &e, o->explain, err))
 		return -1;
 	if (!o->json)
-		print_pair(&p, run);
+		print_pair(&p);
 	else if (compare_json_pair(&p, err))
 		return -1;
 	return o->least >= 0 ? check_least(&l, o->least, err) : 0;
@@ -182,7 +184,7 @@ static void print_matrix(char *const *run, struct reel_store *const *st,
 			     "with the largest differences.",
 			     2, 0);
 	for (size_t i = 0; i < n; i++)
-		compare_print_lacks(code, n, i, run);
+		compare_print_lacks(code, n, i, (const char *const *)run);
 	for (size_t i = 0; i < n; i++)
 		print_run(run[i], st[i]);
 }

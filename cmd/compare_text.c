@@ -212,7 +212,7 @@ void compare_print_likeness(const struct reel_likeness *l)
 }
 
 void compare_print_lacks(const struct reel_code_files *c, size_t n, size_t i,
-			 char *const *run)
+			 const char *const *run)
 {
 	int most = reel_code_files_find(c, (int)n, (int)i);
 	const struct reel_code_files *other = &c[most < 0 ? 0 : most];

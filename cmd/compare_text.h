@@ -31,7 +31,7 @@ void compare_print_likeness(const struct reel_likeness *l);
 void compare_print_distances(const struct reel_distance *d);
 /* The files that run @i of @n lacks and another one has: a line, or nothing. */
 void compare_print_lacks(const struct reel_code_files *c, size_t n, size_t i,
-			 char *const *run);
+			 const char *const *run);
 /* The answer to --explain, about the runs @a and @b. */
 void compare_print_explanation(const struct reel_likeness *l,
 			       const struct reel_explanation *e, const char *a,
