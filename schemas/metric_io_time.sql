@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- io_time: time of calls on files. op: read, write, meta (all other calls), io
 -- (any). union_ns is the union of the calls' intervals, sum_ns the sum of their
--- durations: a copy is a read and a write, and io counts its time once. The union of a process is exact. The union of the job may lack a
--- part of a call that lasts longer than tens of thousands of disjoint others,
--- as memory is bounded: clipped counts such calls.
+-- durations: a copy is a read and a write, and io counts its time once. The
+-- union of a process is exact. The union of the job may lack a part of a call
+-- that lasts longer than tens of thousands of disjoint others, as memory is
+-- bounded: clipped counts such calls.
 -- unit: ns    empty: no row
 -- source: ioreel-store(5), "Time": threads merged; pipes and sockets left out
 CREATE TABLE io_time (
