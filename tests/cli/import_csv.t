@@ -96,8 +96,11 @@ is 'spans and calls' "$(sql s.db 'SELECT name, detail, start_ns, dur_ns FROM v_s
 	tr "$tab\n" ' ,')$(sql s.db 'SELECT events FROM run')" \
 	'step 4 0 2000000000,fetch 4 500000000 500000000,my phase  2000000000 1000000000,1'
 is 'spans have their kinds' "$(sql s.db 'SELECT number, fetch_ns FROM v_step' | tr "$tab" ' ')" '4 500000000'
+check 'one step is no measure of the waits' '"$IOREEL" report s.db | grep -q "it has one step"'
+printf '3,2,step,5,\n3.5,0.5,fetch,5,\n' | cat spans.csv - >steps.csv
+import --map 'start=t,duration=d,span=s,detail=n,call=c' steps.csv
 "$IOREEL" report s.db >out
-check 'the report' 'grep -q "it has one step" out'
+check 'the report' 'grep -q INPUT-BOUND out'
 
 # --- wrong maps -----------------------------------------------------------------
 wrong() { lines=2 refused --map "$1" comma.csv && grep -q -- "$2" err; }

@@ -67,7 +67,7 @@ sed '/PyTorch Profiler (0)/i {"ph": "X", "cat": "user_annotation", "name": "Prof
 	{"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_Single.__next__", "ts": 200, "dur": 40, "pid": 5, "tid": 5},' \
 	new.json >two.json
 import two.json
-check 'and no I/O is taken from it' '"$IOREEL" report s.db >out && grep -q INPUT- out'
+check 'and no I/O is taken from it' '"$IOREEL" report s.db >out && grep -q INPUT-BOUND out'
 import new.json
 check 'the report does not say that the loader has no workers' \
 	'tr -s " \n" " " <out | grep -q "the import does not show loader workers" && ! grep -q "was seen" out'
