@@ -131,15 +131,14 @@ class Job:
         self.io.append(io)
 
     def copied(self, pid, ns, args, result, err, dur):
-        """A read of one descriptor, and a write of the other at its end, without time."""
+        """A read of one descriptor, and a write of the other in the same time."""
         table, ends = self.tables[pid], FD.findall(args)
         for op, name, (fd, path) in (('r', 'copy_file_range', ends[0]), ('w', 'copy_out', ends[1])):
             ofd, real = table.get(fd), path
             path = ofd.name if ofd and ofd.name else path
             if err is not None and op == 'w':
                 break
-            io = Io(op, name, ns if op == 'r' else ns + dur, dur if op == 'r' else 0, err,
-                    path, 0 if err else result, self.process[pid])
+            io = Io(op, name, ns, dur, err, path, 0 if err else result, self.process[pid])
             if err is None:
                 self.moved(io, 'read', args, table, fd, real)
             self.io.append(io)
@@ -312,6 +311,9 @@ def times(job, same):
         same(name + ' union', theirs[name]['union_ns'], union(of))
         same(name + ' sum', theirs[name]['sum_ns'], sum(e.end - e.start for e in of))
         same(name + ' rate', rates[name]['busy_bytes_per_s'], sum(e.bytes for e in of) * 1e9 / union(of))
+    same('time of copies, which counts once',
+         sum(theirs[op]['sum_ns'] or 0 for op in ('read', 'write', 'meta') if op in theirs) - theirs['io']['sum_ns'],
+         sum(e.end - e.start for e in job.io if e.name == 'copy_out'))
     s = rows('v_summary')[0]
     same('files', s['files'], len({e.path for e in job.io if e.path and not e.err and e.op in 'rw'} |
                                   {e.path for e in job.io if e.path and not e.err and e.op == 'o' and

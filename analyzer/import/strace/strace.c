@@ -330,7 +330,7 @@ static int run_exec(struct importer *im, int thread,
 static int after_call(struct importer *im, int thread,
 		      const struct strace_call_info *info,
 		      const struct strace_line *line, struct import_call *call,
-		      int64_t ns, struct reel_error *err)
+		      int64_t start_ns, int64_t ns, struct reel_error *err)
 {
 	const struct reel_record *rec = &call->rec;
 
@@ -340,7 +340,8 @@ static int after_call(struct importer *im, int thread,
 		if (!strace_call_copy_out(call, &im->paths, info, line))
 			return 0;
 		im->no_duration += line->dur_ns < 0;
-		return import_job_call(im->job, thread, call, ns, ns, err);
+		return import_job_call(im->job, thread, call, start_ns, ns,
+				       err);
 	}
 	if (rec->call == REEL_CALL_FCNTL && !rec->err && rec->arg == F_SETFD)
 		import_job_set_cloexec(im->job, thread, call->fd.fd,
@@ -388,7 +389,7 @@ static int finish_call(struct importer *im, int thread,
 	im->no_duration += line->dur_ns < 0;
 	if (import_job_call(im->job, thread, &call, start_ns, end_ns, err))
 		return -1;
-	return after_call(im, thread, info, line, &call, end_ns, err);
+	return after_call(im, thread, info, line, &call, start_ns, end_ns, err);
 }
 
 /* Calls within a tick of the clock have one time: as a thread makes one call after
