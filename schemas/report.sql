@@ -223,21 +223,34 @@ GROUP BY l.process_id;
 
 -- v_step_read: bytes of data files that the threads that step read between the
 -- begin of the rank's steady steps and their end, by calls or through mappings that
--- ended in it.
+-- ended in it. outside_bytes: of these, outside of the thread's fetches,
+-- evaluations and checkpoints.
 -- unit: bytes    empty: no row without anchors
 -- source: ioreel-store(5), "Steps"
-CREATE VIEW v_step_read (process_id, read_bytes) AS
+CREATE VIEW v_step_read (process_id, read_bytes, outside_bytes) AS
 WITH loop AS MATERIALIZED (
 	SELECT s.process_id, p.thread_id, min(s.start_ns) AS start_ns,
 		max(s.start_ns + s.dur_ns) AS end_ns
 	FROM step s JOIN span p USING (span_id)
 	WHERE s.steady
-	GROUP BY s.process_id, p.thread_id)
-SELECT l.process_id, coalesce(sum(e.bytes), 0)
-FROM loop l CROSS JOIN v_event e ON e.thread_id = l.thread_id
-	AND e.start_ns >= l.start_ns AND e.start_ns < l.end_ns
-WHERE e.call_group = 'read' AND e.class = 'data'
-GROUP BY l.process_id;
+	GROUP BY s.process_id, p.thread_id),
+moment (process_id, thread_id, at_ns, end_ns, bytes) AS (
+	SELECT l.process_id, l.thread_id, s.start_ns, s.start_ns + s.dur_ns, 0
+	FROM loop l JOIN span s ON s.thread_id = l.thread_id
+	WHERE s.name IN ('fetch', 'eval', 'checkpoint')
+	UNION ALL
+	SELECT l.process_id, l.thread_id, e.start_ns, NULL, e.bytes
+	FROM loop l CROSS JOIN v_event e ON e.thread_id = l.thread_id
+		AND e.start_ns >= l.start_ns AND e.start_ns < l.end_ns
+	WHERE e.call_group = 'read' AND e.class = 'data' AND e.bytes > 0),
+read AS (
+	SELECT process_id, bytes, at_ns < max(end_ns) OVER (
+		PARTITION BY thread_id ORDER BY at_ns, end_ns IS NULL
+		ROWS UNBOUNDED PRECEDING) AS within
+	FROM moment)
+SELECT process_id, sum(bytes), coalesce(sum(bytes)
+	FILTER (WHERE within IS NOT 1), 0)
+FROM read GROUP BY process_id;
 
 -- v_rank: all that is known of each rank, with its loader workers. epochs: how
 -- many epoch spans its steps began in. A rank that has evaluations and no step has

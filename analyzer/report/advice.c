@@ -53,10 +53,8 @@ const struct advice_threshold advice_threshold = {
 	.epoch_share = 0.05,
 	.evaluation_share = 0.05,
 	.repeated_share = 0.50,
-	.empty_fetch_share = 0.01,
 	.step_read_bytes = 1 << 20,
 	.step_read_share = 0.50,
-	.copy_rate = 20,
 };
 
 void advice_fact(struct advice *a, const char *name, const char *unit,

@@ -45,11 +45,10 @@ struct advice_threshold {
 	double epoch_share; /* EPOCH-START: to the first batch, of the run */
 	double evaluation_share; /* EVAL-WAIT: fetches, of the run */
 	double repeated_share;	 /* REPEATED-READ: of the bytes of data files */
-	/* Fetches take less of the steps, and the steps read so many bytes, so
-	 * much of what the job reads, and more than fetches can, bytes per ns. */
-	double empty_fetch_share;
+	/* The loop reads so many bytes, so much of the job's data, outside of
+	 * its fetches. */
 	int64_t step_read_bytes;
-	double step_read_share, copy_rate;
+	double step_read_share;
 };
 
 extern const struct advice_threshold advice_threshold;
@@ -68,9 +67,7 @@ bool advice_workers_idle(const struct report_rank *k);
 /* Is its loop a single step? The waits of the next ones cannot be told from it:
  * PyTorch's profiler leaves such a file at the end of a loop. */
 bool advice_is_one_step(const struct report_rank *k);
-/* Fetches of @k that are too short to read anything: another call reads. */
-bool advice_fetches_little(const struct report_rank *k);
-/* The steps of the rank that waits most read its data, its fetches do not. */
+/* Do the threads that step read most of the data outside of their fetches? */
 bool advice_reads_in_steps(const struct report *r);
 /* Count the job's steps, and the steps without a fetch. Returns true when the
  * share of its wait is not known for a rank, as it has too many of the latter. */

@@ -425,7 +425,8 @@ bool advice_input_wait(const struct report *r, struct advice *a)
 
 	return k && k->wait_share >= advice_threshold.wait_share &&
 	       k->wait_share < advice_threshold.bound_share &&
-	       !advice_is_one_step(k) && append_wait(r, k, a);
+	       !advice_is_one_step(k) && !advice_reads_in_steps(r) &&
+	       append_wait(r, k, a);
 }
 
 bool advice_unknown_steps(const struct report *r, int64_t *unknown,
@@ -449,23 +450,11 @@ bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 	return any;
 }
 
-bool advice_fetches_little(const struct report_rank *k)
-{
-	return k->steps > 0 && k->workers <= 0 && !k->unknown_steps &&
-	       k->steady_ns > 0 &&
-	       (double)k->steady_fetch_ns < advice_threshold.empty_fetch_share *
-						    (double)k->steady_ns;
-}
-
 bool advice_reads_in_steps(const struct report *r)
 {
-	const struct report_rank *k = report_slowest(r);
-	double bytes = (double)r->step_read_bytes;
-
 	return r->step_read_bytes >= advice_threshold.step_read_bytes &&
-	       bytes >= advice_threshold.step_read_share *
-				(double)r->group[REEL_GROUP_READ].bytes &&
-	       bytes > advice_threshold.copy_rate * (double)k->steady_fetch_ns;
+	       (double)r->step_read_bytes >= advice_threshold.step_read_share *
+						     (double)r->data_read_bytes;
 }
 
 /* A loop that reads its data by itself. */
@@ -476,9 +465,8 @@ static bool append_own_loop(const struct report *r, struct advice *a)
 
 	if (advice_reads_in_steps(r)) {
 		advice_append(a->text,
-			      "the fetches read nothing, and the steps read %s "
-			      "outside of them: that time counts as "
-			      "computation.",
+			      "the loop reads %s of its data outside of its "
+			      "fetches: that time counts as computation.",
 			      reel_num_bytes(num, (double)r->step_read_bytes));
 		advice_fact(a, "step_read", "bytes",
 			    (double)r->step_read_bytes);

@@ -583,21 +583,28 @@ static int read_queue(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
-/* The view passes over the thread's events, so only where fetches take no time. */
+/* The view passes over the events of threads: only where their processes read most of
+ * the data, and where fetches take less than a verdict of their own. */
 static int read_steps(struct report *r, struct reel_error *err)
 {
 	const struct report_rank *k = report_slowest(r);
 	struct reel_view v;
 
-	if (!k || !advice_fetches_little(k))
+	if (!k || k->steps <= 0 || r->data_read_bytes <= 0 ||
+	    k->wait_share == REPORT_NONE ||
+	    k->wait_share >= advice_threshold.bound_share)
 		return 0;
 	reel_view_open(&v, r->st,
-		       "SELECT read_bytes FROM v_step_read "
-		       "WHERE process_id = ?1",
+		       "SELECT (SELECT sum(outside_bytes) FROM v_step_read) "
+		       "AS bytes WHERE (SELECT sum(p.read_bytes) "
+		       "FROM v_process p JOIN rank_time USING (process_id)) "
+		       ">= ?1",
 		       err);
-	reel_view_bind(&v, 1, k->process_id);
+	reel_view_bind(&v, 1,
+		       (int64_t)(advice_threshold.step_read_share *
+				 (double)r->data_read_bytes));
 	if (reel_view_next(&v))
-		r->step_read_bytes = reel_view_int(&v, "read_bytes");
+		r->step_read_bytes = reel_view_int(&v, "bytes");
 	return reel_view_close(&v);
 }
 

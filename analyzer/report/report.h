@@ -172,8 +172,8 @@ struct report {
 	int64_t flushes, flush_ns; /* of streams, among REEL_GROUP_SYNC */
 	int64_t lock_ns;    /* of calls on locks, among REEL_GROUP_STAT */
 	int64_t journal_ns; /* of metadata calls on files of SQLite */
-	/* Bytes that the stepping thread of the rank that waits most read in its
-	 * steady steps, where its fetches take next to no time; else 0. */
+	/* Bytes of data that the threads that step read outside of their
+	 * fetches; 0 where a verdict does not depend on them. */
 	int64_t step_read_bytes;
 	int64_t checkpoint_ns, checkpoints;
 	int64_t epochs, epoch_start_ns; /* last: of all but the first */

@@ -73,7 +73,9 @@ static void add_but(struct reel_buf *b, const struct report *r)
 			b, NULL, ", but fetches from storage take %s of %s",
 			reel_num_time(time, (double)r->storage_wait.exposed_ns),
 			advice_run(run, r));
-	} else if (!advice_of(r, "NO-PROBLEM") && exposed > 0) {
+	} else if (!advice_of(r, "NO-PROBLEM") &&
+		   advice_of_run(r, exposed) >=
+			   advice_threshold.matters_share) {
 		reel_buf_printf(b, NULL,
 				", but I/O outside computation takes %s of %s",
 				reel_num_time(time, (double)exposed),
@@ -103,8 +105,7 @@ static void add_unknown(struct reel_buf *b, const struct report *r,
 	if (advice_reads_in_steps(r)) {
 		reel_buf_printf(
 			b, NULL,
-			"its fetches read nothing, and its steps read "
-			"%s outside of them",
+			"its loop reads %s of its data outside of its fetches",
 			reel_num_bytes(num, (double)r->step_read_bytes));
 	} else if (k && k->wait_most_share != REPORT_NONE) {
 		add_most(b, k);
@@ -223,7 +224,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 			      "Nothing was recorded: the job touched no data "
 			      "file that the shim could see",
 			      err);
-	} else if (!known && !waits) {
+	} else if (!known && (!waits || advice_reads_in_steps(r))) {
 		add_unknown(&b, r, k);
 		add_but(&b, r);
 	} else if (k && advice_is_one_step(k)) {

@@ -439,7 +439,30 @@ for i in ioreel.steps(range(10)):
     train(i)
 PY
 check 'WAIT-UNKNOWN: fetches that read nothing, steps that read' '
-	"$python" said.py own_range WAIT-UNKNOWN "read nothing, and its steps read 75.5 MB"'
+	"$python" said.py own_range WAIT-UNKNOWN "reads 75.5 MB of its data outside of its fetches"'
+cat loop.py - <<'PY' | job own_slow_range
+def indices():
+    for i in range(10):
+        time.sleep(0.002)
+        yield i
+for i in ioreel.steps(indices()):
+    batch()
+    train(i)
+PY
+check 'WAIT-UNKNOWN: fetches that take long enough to read, but do not' '
+	"$python" said.py own_slow_range WAIT-UNKNOWN "reads 75.5 MB of its data outside"'
+cat loop.py - <<'PY' | job own_twice
+def batches():
+    for i in range(10):
+        for copy in range(2):
+            open("tokens", "rb", buffering=0).read()
+        yield i
+for i in ioreel.steps(batches()):
+    batch()
+    train(i)
+PY
+check 'steps that read less than their fetches' '
+	! "$IOREEL" report own_twice.reel | grep -q WAIT-UNKNOWN'
 cat loop.py - <<'PY' | job own_thread
 import queue, threading
 ready = queue.Queue(20)
