@@ -461,7 +461,7 @@ bool advice_reads_in_steps(const struct report *r)
 static bool append_own_loop(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
-	char num[REEL_NUM];
+	char num[REEL_NUM], all[REEL_NUM];
 
 	if (advice_reads_in_steps(r)) {
 		advice_append(a->text,
@@ -471,10 +471,17 @@ static bool append_own_loop(const struct report *r, struct advice *a)
 		advice_fact(a, "step_read", "bytes",
 			    (double)r->step_read_bytes);
 	} else if (r->uses.own_loop && k) {
+		if (k->unknown_steps < k->steps)
+			advice_append(a->text,
+				      "%s of %s steps take their batch from",
+				      reel_num_count(num, k->unknown_steps),
+				      reel_num_count(all, k->steps));
+		else
+			advice_append(a->text,
+				      "the job takes its batches from");
 		advice_append(a->text,
-			      "the job takes its batches from no loader that "
-			      "the hooks mark; a step is the time from one "
-			      "optimizer step to the next.");
+			      " no loader that the hooks mark; a step is the "
+			      "time from one optimizer step to the next.");
 	} else {
 		return false;
 	}

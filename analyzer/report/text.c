@@ -169,13 +169,23 @@ static double of_steps(const struct report_rank *k, int64_t ns)
 
 #define SHARE_LEAST 0.0005 /* of the steps, to have a line */
 
+/* Do most steps have no recorded fetch, and nothing else tells their computation? The
+ * figures of the others say nothing about the loop. */
+static bool is_mostly_unknown(const struct report_rank *k)
+{
+	return k->unknown_steps > k->steps / 2 &&
+	       (!k->compute_source[0] ||
+		!strcmp(k->compute_source, "step minus fetch"));
+}
+
 static void print_parts(const struct report_rank *k)
 {
 	double fetch = of_steps(k, k->steady_fetch_ns);
 	double compute = of_steps(k, k->steady_compute_ns);
 	double own = of_steps(k, k->steady_own_io_ns), other = 1;
 
-	if (fetch == REPORT_NONE && compute == REPORT_NONE) {
+	if (is_mostly_unknown(k) ||
+	    (fetch == REPORT_NONE && compute == REPORT_NONE)) {
 		print_part("all", k->median_step_ns, 1);
 		return;
 	}
@@ -316,13 +326,16 @@ static void print_steps(const struct report *r)
 				k->epochs == 1 ? "" : "s");
 	reel_buf_printf(&b, NULL,
 			"; median, share of all; computation is %s%s)",
-			k->compute_source[0] ? k->compute_source : "not known",
+			k->compute_source[0] && !is_mostly_unknown(k)
+				? k->compute_source
+				: "not known",
 			of_steps(k, k->steady_own_io_ns) >= SHARE_LEAST
 				? ", less own I/O"
 				: "");
 	put_line(&b, 2);
 	print_parts(k);
-	print_overlap(k);
+	if (!is_mostly_unknown(k))
+		print_overlap(k);
 	print_unknown(r, k);
 	if (r->ranks > 1)
 		printf("  %s ranks; --ranks shows each\n",

@@ -218,6 +218,14 @@ check 'the wait of steps without a fetch is unknown' '
 	! grep -q "hardly waits" out && ! grep -q NO-PROBLEM out &&
 	grep -q "WAIT-UNKNOWN no fetch was recorded for 3 of 3 steps" out &&
 	! grep -q "time computing" out'
+check 'nor are two fetches the wait of all steps' '
+	ioreel record -q -o few.reel -- sh -c "for i in 1 2 3 4 5 6 7 8; do
+		test -e /ioreel/begin/step/\$i
+		case \$i in [34]) test -e /ioreel/begin/fetch; test -e /ioreel/end/fetch;; esac
+		cat data/f1; test -e /ioreel/end/step
+		done; true" >/dev/null &&
+	ioreel report few.reel >out && grep -q "fetch was recorded for 6 of the 8 steps" out &&
+	grep -qE "^  all +[0-9.]+ .s +100 %" out && ! grep -qE "^  fetch |Computing" out'
 check 'the table of steps has no wait either' 'ioreel report --steps steps.reel >out &&
 	[ $(grep -cE " - +- +- " out) = 3 ]'
 
