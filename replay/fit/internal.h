@@ -71,7 +71,7 @@ struct fit {
 	uint32_t records;	 /* reads that are a sample each; 0: not seen */
 	int64_t records_of_step; /* as a rule; 0: not seen */
 	/* The share of the job's work that was processor time and not a wait for a
-	 * processor; 1 where the machine was not busy, or where it is not known. */
+	 * processor; 1 where the job left processors idle, or where it is not known. */
 	double share;
 	bool busy;	    /* with other programs */
 	double job_percent; /* processor time of that which it could have; < 0 */

@@ -11,6 +11,8 @@
 
 #define OF_JOB(key) "SELECT json_extract(job_json, '$." key "') FROM run"
 #define BUSY_LEAST 0.1 /* of all processors, by others: as in the report */
+#define IDLE_MOST 0.1  /* of all processors, where the job waits for one */
+#define USED_LEAST 50  /* % of what others left, likewise */
 #define SHARE_LEAST 0.01
 
 struct processor {
@@ -70,8 +72,11 @@ int fit_processor(struct fit *f)
 		most = left > (double)p.job_ns ? left : (double)p.job_ns;
 	f->job_percent = most > 0 ? 100 * (double)p.job_ns / most : -1;
 	f->busy = all - left >= BUSY_LEAST * all;
-	/* Threads of a pool do not say when they work. */
-	if (!f->busy || (to->readers && to->unit != WORKLOAD_PROCESS))
+	/* A job that leaves processors idle sleeps, or has an accelerator: its time is
+	 * no wait for a processor. Threads of a pool do not say when they work. */
+	if (!f->busy || left - (double)p.job_ns >= IDLE_MOST * all ||
+	    f->job_percent < USED_LEAST ||
+	    (to->readers && to->unit != WORKLOAD_PROCESS))
 		return 0;
 	if (ask_demand(f, &p, &demand))
 		return -1;

@@ -53,6 +53,12 @@ print(a, b)
 assert 0.24 * a < b < 0.5 * a'"
 check 'the reason says that the machine was busy' \
 	"grep '^compute.step_ns ' busy.why | grep -q 'kept the machine busy' && ! grep -q busy quiet.why"
+fits beside 0.6 1.0
+is 'processors were idle: the job did not wait for one' "$(on beside)" cpu
+check 'so its work is the recorded time' "python3 -c '
+import json
+a, b = (json.load(open(n))[\"compute\"][\"series_ns\"] for n in (\"quiet.json\", \"beside.json\"))
+assert a == b, (a, b)'"
 fits slept 0.02 1.7
 is 'a job that could have used more sleeps on a busy machine, too' "$(on slept)" sleep
 
