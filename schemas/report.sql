@@ -92,12 +92,14 @@ ORDER BY rank, ordinal;
 --               were forked since the last step before, and for no evaluation
 --   call_share                 the time of their calls of I/O over their lifetimes;
 --               calls of several threads at a time add up
+--   mapped_share               the bytes that they read through mappings, whose time
+--               is not known, of all that they read
 -- Events at the same time are in the order of "kind": an evaluation begins,
 -- workers start, are counted, end.
 -- unit: workers, passes; a share    empty: no row for a rank without workers
 -- source: ioreel-report(1), "loader workers"
 CREATE VIEW v_loader_workers (process_id, max_workers, min_workers,
-	worker_restarts, call_share) AS
+	worker_restarts, call_share, mapped_share) AS
 WITH
 eval AS MATERIALIZED (
 	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
@@ -106,7 +108,13 @@ worker AS MATERIALIZED (
 	SELECT o.process_id, p.start_ns, p.end_ns,
 		(SELECT sum(r.dur_ns) FROM rollup r JOIN call c USING (call_id)
 			WHERE r.process_id = o.worker AND r.message = 0
-				AND NOT c.higher_layer) AS call_ns
+				AND NOT c.higher_layer) AS call_ns,
+		(SELECT sum(r.bytes) FROM rollup r JOIN call c USING (call_id)
+			WHERE r.process_id = o.worker AND r.message = 0
+				AND c.call_group = 'read'
+				AND NOT c.higher_layer) AS read_bytes,
+		(SELECT m.read_bytes FROM mapped_io m
+			WHERE m.process_id = o.worker) AS mapped_bytes
 	FROM v_worker_ancestor o JOIN process p ON p.process_id = o.worker
 	WHERE o.process_id IN (SELECT process_id FROM rank_time)
 		AND o.worker NOT IN (SELECT worker FROM evaluation_worker)),
@@ -158,6 +166,8 @@ counted AS (
 SELECT process_id, max(workers), min(workers),
 	CAST(total(restarts) AS INTEGER),
 	(SELECT total(w.call_ns) / nullif(sum(w.end_ns - w.start_ns), 0)
+		FROM worker w WHERE w.process_id = counted.process_id),
+	(SELECT total(w.mapped_bytes) / nullif(sum(w.read_bytes), 0)
 		FROM worker w WHERE w.process_id = counted.process_id)
 FROM counted
 GROUP BY process_id;
@@ -255,7 +265,8 @@ FROM read GROUP BY process_id;
 -- v_rank: all that is known of each rank, with its loader workers. epochs: how
 -- many epoch spans its steps began in. A rank that has evaluations and no step has
 -- them as its loop. wait_most_share: where wait_share is not known, what it is at
--- most.
+-- most. worker_mapped_share: mapped_share of v_loader_workers. own_batch_ns: time
+-- within fetches in which the process of the loop makes the batch itself.
 -- unit: ns; shares 0..1; a factor    empty: no row without anchors; NULL, not
 -- known
 -- source: ioreel-store(5), "Overlap"
@@ -268,7 +279,8 @@ CREATE VIEW v_rank (rank, process_id, world, host, compute_source, steps,
 	wait_share, worker_busy_share, worker_io_share, headroom,
 	worker_call_share, evaluations, evaluation_ns, evaluation_wait_ns,
 	evaluation_loop_wait_ns, epoch_first_wait_ns,
-	evaluation_first_wait_ns, wait_most_share) AS
+	evaluation_first_wait_ns, wait_most_share, worker_mapped_share,
+	own_batch_ns) AS
 SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	(SELECT coalesce(sum(s.steps), 0) FROM step s
 		WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL),
@@ -289,7 +301,11 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	o.worker_busy_share, o.worker_io_share, o.headroom, w.call_share,
 	coalesce(e.evaluations, 0), e.sum_ns, e.wait_ns, e.loop_wait_ns,
 	b.epoch_wait_ns, b.evaluation_wait_ns,
-	1 - CAST(m.marked_ns AS REAL) / nullif(m.loop_ns, 0)
+	1 - CAST(m.marked_ns AS REAL) / nullif(m.loop_ns, 0),
+	w.mapped_share,
+	(SELECT sum(b.dur_ns) FROM v_span b JOIN span f ON f.span_id = b.parent_id
+		WHERE b.process_id = o.process_id AND b.name = 'preprocess'
+			AND f.name = 'fetch')
 FROM v_overlap o
 JOIN rank_time t USING (process_id)
 LEFT JOIN v_wait_limit m USING (process_id)

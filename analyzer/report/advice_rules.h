@@ -24,6 +24,8 @@ struct advice_threshold {
 	double unready_share; /* ... nor their hand-over, but slow batches */
 	double starved_share; /* workers with this one, or an emptier, are too slow */
 	double worker_io; /* ... with less I/O, preprocessing is the bottleneck */
+	double mapped_share;  /* ... unless they read more through mappings */
+	double own_batch;     /* fetches that make batches, of the wait */
 	double matters_share; /* I/O that is worth advice, of the run */
 	double open_share; /* FILE-OPEN: open and close, of all calls' time */
 	int64_t opens;

@@ -124,24 +124,77 @@ static bool fill_processors(const struct report *r, const struct report_rank *k)
 	return cpu->has && !cpu->ranks && k->workers > cpu->cpus;
 }
 
+/* Do the workers read most of their data through mappings? The time of these reads is
+ * not known. */
+static bool map_most(const struct report_rank *k)
+{
+	return k->worker_mapped_share > advice_threshold.mapped_share;
+}
+
+static void append_worker_shares(const struct report_rank *k, struct advice *a)
+{
+	char busy[REEL_NUM], part[REEL_NUM];
+
+	advice_fact(a, "workers", "", (double)k->workers);
+	advice_fact(a, "worker_busy_share", "share", k->worker_busy_share);
+	advice_append(a->text, "; the %lld loader %s busy %s of the time",
+		      (long long)k->workers,
+		      advice_number(k->workers, "worker is", "workers are"),
+		      reel_columns_percent(busy, k->worker_busy_share));
+	if (map_most(k)) {
+		advice_fact(a, "worker_mapped_share", "share",
+			    k->worker_mapped_share);
+		advice_append(
+			a->text,
+			"; %s of their bytes come through mappings, and how "
+			"much of their time is page faults is not known.",
+			reel_columns_percent(part, k->worker_mapped_share));
+	} else {
+		advice_fact(a, "worker_io_share", "share", k->worker_io_share);
+		advice_append(a->text, ", %s of that with I/O.",
+			      reel_columns_percent(part, k->worker_io_share));
+	}
+	advice_fact(a, "headroom", "factor", k->headroom);
+}
+
+static void append_worker_remedy(const struct report *r,
+				 const struct report_rank *k, struct advice *a)
+{
+	if (map_most(k))
+		advice_append(a->try_this,
+			      "more workers (%lld now); samples that lie next "
+			      "to each other in the file, or a cache that "
+			      "holds it: its pages are read at their first "
+			      "use.",
+			      (long long)k->workers);
+	else if (k->worker_io_share >= advice_threshold.worker_io)
+		advice_append(a->try_this,
+			      "more workers (%lld now), or fewer, larger "
+			      "files.",
+			      (long long)k->workers);
+	else if (fill_processors(r, k))
+		advice_append(a->try_this,
+			      "less work for each sample, to which most of the "
+			      "workers' time goes: decode less, or once; more "
+			      "than %lld workers only if they do not compute, "
+			      "as the machine has %lld %s.",
+			      (long long)k->workers,
+			      (long long)r->cpu_contention.cpus,
+			      advice_number(r->cpu_contention.cpus, "processor",
+					    "processors"));
+	else
+		advice_append(a->try_this,
+			      "more workers (%lld now); most of their time "
+			      "goes into preparing samples: decode less, or "
+			      "once.",
+			      (long long)k->workers);
+}
+
 /* Does the model wait for the workers, and these for I/O? */
 static void append_workers(const struct report *r, const struct report_rank *k,
 			   struct advice *a)
 {
-	char busy[REEL_NUM], io[REEL_NUM];
-
-	advice_fact(a, "workers", "", (double)k->workers);
-	advice_fact(a, "worker_busy_share", "share", k->worker_busy_share);
-	advice_fact(a, "worker_io_share", "share", k->worker_io_share);
-	advice_fact(a, "headroom", "factor", k->headroom);
-	advice_append(
-		a->text,
-		"; the %lld loader %s busy %s of the time, %s of that with "
-		"I/O.",
-		(long long)k->workers,
-		advice_number(k->workers, "worker is", "workers are"),
-		reel_columns_percent(busy, k->worker_busy_share),
-		reel_columns_percent(io, k->worker_io_share));
+	append_worker_shares(k, a);
 	if (k->worker_busy_share < advice_threshold.idle_share &&
 	    !cannot_keep_up(r, k)) {
 		if (waits_for_slow_batches(r))
@@ -162,28 +215,32 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 				      : " If they were always busy, they could "
 					"feed a model %.2g times as fast.",
 			      k->headroom);
-	if (k->worker_io_share < advice_threshold.worker_io &&
-	    fill_processors(r, k))
-		advice_append(a->try_this,
-			      "less work for each sample, to which most of the "
-			      "workers' time goes: decode less, or once; more "
-			      "than %lld workers only if they do not compute, "
-			      "as the machine has %lld %s.",
-			      (long long)k->workers,
-			      (long long)r->cpu_contention.cpus,
-			      advice_number(r->cpu_contention.cpus, "processor",
-					    "processors"));
-	else if (k->worker_io_share < advice_threshold.worker_io)
-		advice_append(a->try_this,
-			      "more workers (%lld now); most of their time "
-			      "goes into preparing samples: decode less, or "
-			      "once.",
-			      (long long)k->workers);
-	else
-		advice_append(a->try_this,
-			      "more workers (%lld now), or fewer, larger "
-			      "files.",
-			      (long long)k->workers);
+	append_worker_remedy(r, k, a);
+}
+
+/* Does the process of the loop make the batches for most of the wait? */
+static bool makes_own_batches(const struct report_rank *k)
+{
+	return k->own_batch_ns > 0 &&
+	       (double)k->own_batch_ns >
+		       advice_threshold.own_batch * (double)k->loop_wait_ns;
+}
+
+/* Another loader of the loop has no workers: its fetches make their batches. */
+static void append_own_batches(const struct report *r,
+			       const struct report_rank *k, struct advice *a)
+{
+	char own[REEL_NUM];
+
+	advice_fact(a, "workers", "", (double)k->workers);
+	advice_fact(a, "own_batch", "ns", (double)k->own_batch_ns);
+	advice_append(a->text,
+		      "; for %s of it the loop makes batches itself: a loader "
+		      "has no workers, beside the %lld %s of another one.",
+		      reel_num_time(own, (double)k->own_batch_ns),
+		      (long long)k->workers,
+		      advice_number(k->workers, "worker", "workers"));
+	advice_append(a->try_this, "%s", advice_loader_of(r)->start);
 }
 
 /* Starts of epochs count only beyond the usual wait for a batch. */
@@ -396,7 +453,9 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 		return true;
 	}
 	if (k->workers > 0) {
-		if (k->worker_busy_share == REPORT_NONE)
+		if (makes_own_batches(k))
+			append_own_batches(r, k, a);
+		else if (k->worker_busy_share == REPORT_NONE)
 			append_worker_calls(k, a);
 		else
 			append_workers(r, k, a);

@@ -384,6 +384,8 @@ static void get_rank(struct report_rank *k, struct reel_view *v)
 	k->worker_busy_share = REAL("worker_busy_share");
 	k->worker_io_share = REAL("worker_io_share");
 	k->worker_call_share = REAL("worker_call_share");
+	k->worker_mapped_share = REAL("worker_mapped_share");
+	k->own_batch_ns = KNOWN("own_batch_ns");
 	k->headroom = REAL("headroom");
 	k->evaluations = KNOWN("evaluations");
 	k->evaluation_ns = KNOWN("evaluation_ns");

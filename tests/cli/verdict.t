@@ -375,6 +375,36 @@ PY
 is 'workers of an evaluation are none of the training' \
 	"$(ioreel sql eval_worker.reel --format tsv 'SELECT max_workers, min_workers FROM v_loader_workers' | tail -1)" "2	2"
 
+# Two loaders in a loop: one has a worker, which maps its data; the other has none.
+job two_loaders <<'PY'
+import mmap, os
+open("mapped", "wb").write(b"x" * (1 << 20))
+r, w = os.pipe()
+if os.fork() == 0:
+    os.close(w)
+    ioreel.note("role", "worker")
+    with open("mapped", "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
+        for i in range(10):
+            with ioreel.span("preprocess"):
+                m[i * 4096]
+                compute(0.002)
+    os.read(r, 1)
+    os._exit(0)
+os.close(r)
+for i in range(10):
+    with ioreel.span("step", i):
+        with ioreel.span("fetch", i):
+            with ioreel.span("preprocess"):
+                compute(0.02)
+        compute(0.01)
+PY
+check 'INPUT-BOUND: a loader without workers beside one with workers' '
+	"$python" said.py two_loaders INPUT-BOUND "waits for its input" &&
+	grep -q "the loop makes batches itself: a loader has no workers" two_loaders.words'
+is 'the bytes of its worker come through a mapping' "$(ioreel sql --format tsv two_loaders.reel \
+	'SELECT workers, worker_mapped_share > 0.9, own_batch_ns >= 200e6 FROM v_rank' |
+	tail -1)" "1	1	1"
+
 job unknown <<'PY'
 for i in range(10):
     with ioreel.span("step", i):

@@ -78,10 +78,26 @@ static void steps(void)
 	k = rank_of(0.4, 0.97, 0.01);
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "preparing"),
 	   "workers that preprocess rather than read");
+	k.worker_mapped_share = 0.51;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text,
+			  "51 % of their bytes come through") &&
+		   !strstr(r.advice[0].text, "with I/O") &&
+		   !strstr(r.advice[0].try_this, "preparing"),
+	   "workers that read through mappings: %s", r.advice[0].text);
 	k = rank_of(0.4, 0.05, 0.8);
 	ok(has(&r, "INPUT-BOUND") &&
 		   !strstr(r.advice[0].try_this, "more workers"),
 	   "idle workers: no more of them");
+	k.own_batch_ns = 21 * S / 10;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text,
+			  "for 2.10 s of it the loop makes") &&
+		   strstr(r.advice[0].try_this, "num_workers=2"),
+	   "idle workers beside a loader without any: %s", r.advice[0].text);
+	k.own_batch_ns = 2 * S;
+	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].text, "busy 5.0 %"),
+	   "half of the wait is no most of it");
 	k.workers = REPORT_NONE;
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].try_this, "num_workers"),
