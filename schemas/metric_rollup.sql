@@ -74,13 +74,15 @@ GROUP BY c.call_group;
 
 -- v_group: I/O of the job by kind of call. Calls of higher layers (MPI-IO,
 -- queues of asynchronous operations) and messages are left out, so that the
--- rows may be added up. Bytes through mappings have no call; a mapping without
--- a touched page has no row.
+-- rows may be added up. Bytes through mappings have no call and no duration; a
+-- mapping without a touched page has no row.
 -- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
 SELECT call_group, sum(iif(call IN ('map_read', 'map_write'), 0, calls)),
-	sum(bytes), nullif(sum(dur_ns), 0), sum(errors), sum(eof_reads)
+	sum(bytes),
+	nullif(sum(iif(call IN ('map_read', 'map_write'), 0, dur_ns)), 0),
+	sum(errors), sum(eof_reads)
 FROM v_call
 WHERE message = 0 AND NOT higher_layer
 GROUP BY call_group

@@ -341,6 +341,20 @@ struct desc *resolve_find_desc(struct resolve_step *s, uint32_t id)
 			 s->err);
 }
 
+/*
+ * The duration of the event. The record of a page fault ends where the fault was read
+ * from the kernel, as the records of a thread are in the order of their ends. How long it
+ * took is not known: its event has 1 ns, that of the end of a mapping 0.
+ */
+static int64_t duration_ns(const struct reel_record *rec, int64_t start_ns,
+			   int64_t end_ns)
+{
+	bool mapped = rec->call == REEL_CALL_MAP_READ ||
+		      rec->call == REEL_CALL_MAP_WRITE;
+
+	return mapped ? end_ns > start_ns : end_ns - start_ns;
+}
+
 /* Each member is named: gcc clears omitted members with "rep stos", which takes
  * as long as all the rest. */
 static void fill(struct resolve_step *s, int64_t start_ns)
@@ -351,7 +365,7 @@ static void fill(struct resolve_step *s, int64_t start_ns)
 
 	*s->ev = (struct reel_event){
 		.start_ns = start_ns,
-		.dur_ns = s->end_ns - start_ns,
+		.dur_ns = duration_ns(rec, start_ns, s->end_ns),
 		.process = s->p->is.process_id,
 		.thread = t->is.thread_id,
 		.file = 0,

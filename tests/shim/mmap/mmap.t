@@ -59,6 +59,8 @@ else
 	is 'faults: the rest when the mapping ends' "$(q "SELECT sum(bytes),
 		sum(asked > 4096) FROM v_event WHERE call = 'map_read'")" \
 		"4194304	1"
+	is 'faults: points in time' "$(q "SELECT max(dur_ns) FROM v_event
+		WHERE call = 'map_read'")" 1
 	is 'faults: after the mmap()' "$(q "SELECT
 		min(o.start_ns) > min(m.start_ns + m.dur_ns) FROM v_event o, v_event m
 		WHERE o.call = 'map_read' AND m.call = 'mmap'")" 1
