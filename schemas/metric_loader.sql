@@ -66,7 +66,8 @@ SELECT process_id, pass, worker, number, start_ns, end_ns,
 FROM numbered;
 
 -- v_batch_fetch: the fetches of each pass, in their order: fetch k takes batch k.
--- Fetches that construct an iterator are none, where others have a number.
+-- Fetches that stop workers (detail -2) are none, nor those that construct an iterator,
+-- where others have a number.
 -- unit: ns    empty: no row without workers
 -- source: ioreel-store(5), "Loader"
 CREATE VIEW v_batch_fetch (process_id, pass, number, start_ns, end_ns) AS
@@ -77,13 +78,14 @@ pass AS MATERIALIZED (
 		AND s.process_id IN (SELECT process_id FROM batch)),
 counting AS MATERIALIZED (
 	SELECT DISTINCT process_id FROM v_span
-	WHERE name = 'fetch' AND detail IS NOT NULL),
+	WHERE name = 'fetch' AND detail >= 0),
 moment (process_id, at_ns, pass, fetch, dur_ns) AS (
 	SELECT process_id, start_ns, pass, 0, 0 FROM pass
 	UNION ALL
 	SELECT process_id, start_ns + dur_ns, NULL, 1, dur_ns FROM v_span
 	WHERE name = 'fetch' AND closed
-		AND (detail IS NOT NULL OR process_id NOT IN counting)
+		AND (detail >= 0 OR (detail IS NULL
+			AND process_id NOT IN counting))
 		AND process_id IN (SELECT process_id FROM batch)),
 grouped AS (
 	SELECT *, count(pass) OVER (PARTITION BY process_id

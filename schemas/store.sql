@@ -192,5 +192,6 @@ CREATE VIRTUAL TABLE open_file USING ioreel_sqlite_open_file;
 
 -- span(span_id, thread_id, parent_id, kind, name, detail, start_ns, dur_ns,
 --       closed)
---       detail: epoch or step number; closed 0: the process ended inside it
+--       detail: epoch or step number, -2: a fetch without a batch, which waits for
+--       workers to stop; closed 0: the process ended inside it
 CREATE VIRTUAL TABLE span USING ioreel_sqlite_span;

@@ -291,6 +291,9 @@ enum reel_span {
 	REEL_SPANS
 };
 
+/* The detail of a FETCH without a batch: the loop waits while its workers stop. */
+#define REEL_FETCH_STOP (-2)
+
 /* Names of the spans, except the user's. */
 #define REEL_SPAN_NAMES(X)                                                     \
 	X(EPOCH, "epoch")                                                      \

@@ -48,7 +48,8 @@ static void make_evaluation(struct load_held_span *held, uint32_t last)
 		h->evaluates = true;
 		h->dropped = h->span.kind == REEL_SPAN_STEP;
 		h->span.parent = pass->span_id;
-		h->span.detail = -1;
+		if (h->span.detail != REEL_FETCH_STOP)
+			h->span.detail = -1;
 	}
 }
 

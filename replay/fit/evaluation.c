@@ -216,7 +216,7 @@ static int fit_evaluation_batch(struct fit *f)
 		    "SELECT count(*) FROM v_span f JOIN v_span e ON "
 		    "e.process_id = f.process_id AND e.name = 'eval' AND "
 		    "f.start_ns >= e.start_ns AND f.start_ns < e.start_ns + "
-		    "e.dur_ns WHERE f.name = 'fetch'",
+		    "e.dur_ns WHERE f.name = 'fetch' AND f.detail IS NOT -2",
 		    0, &fetches))
 		return -1;
 	fetches /= f->evaluation.n;
@@ -243,6 +243,7 @@ int fit_evaluation_steps(struct fit *f, int64_t **value, uint32_t *n)
 		"FROM v_span f JOIN v_span e ON e.process_id = f.process_id "
 		"AND e.name = 'eval' AND f.start_ns >= e.start_ns AND "
 		"f.start_ns < e.start_ns + e.dur_ns WHERE f.name = 'fetch' "
+		"AND f.detail IS NOT -2 "
 		"AND f.closed) WHERE ns >= 0",
 		value, n);
 }

@@ -238,6 +238,7 @@ static int prefetch_of_workers(struct fit *f)
 			    "(SELECT worker FROM evaluation_worker) "
 			    "UNION ALL SELECT "
 			    "start_ns, -1 FROM v_span WHERE name = 'fetch' "
+			    "AND detail IS NOT -2 "
 			    "ORDER BY 1",
 			    f->err))
 		while (reel_view_next(&v)) {

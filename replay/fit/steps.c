@@ -74,7 +74,8 @@ static int find_inference(struct fit *f, int64_t *steps)
 		    &f->epochs) ||
 	    fit_ask(f,
 		    "SELECT count(*) FROM v_span f WHERE f.name = 'fetch' AND "
-		    "f.closed AND f.process_id = (SELECT process_id FROM "
+		    "f.detail IS NOT -2 AND f.closed AND f.process_id = "
+		    "(SELECT process_id FROM "
 		    "v_evaluation ORDER BY rank LIMIT 1)",
 		    0, &fetches))
 		return -1;

@@ -24,13 +24,14 @@ cd "$O/demo" || exit 1
 query() {
 	"$IOREEL" sql --format tsv demo.reel "$1" | tail -n +2
 }
-# 2,500 images in batches of 16, the last of each epoch dropped
+# 2,500 images in batches of 16, the last of each epoch dropped; two fetches of an epoch
+# start and stop the workers
 is 'spans of the main process' "$(query "
 	SELECT group_concat(name || ' ' || n, ', ') FROM (
 	SELECT s.name, count(*) AS n FROM v_span s
 	JOIN process p USING (process_id) WHERE p.role = 'main'
 	GROUP BY s.name ORDER BY s.name)")" \
-	'backward 312, checkpoint 2, epoch 2, fetch 314, optimizer 312, step 312'
+	'backward 312, checkpoint 2, epoch 2, fetch 316, optimizer 312, step 312'
 is 'workers prepared every batch' "$(query "
 	SELECT count(*) FROM v_span s JOIN process p USING (process_id)
 	WHERE p.role = 'worker' AND s.name = 'preprocess'")" 312

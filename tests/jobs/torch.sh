@@ -44,11 +44,12 @@ dies() {
 }
 
 # spans CASE WANT: the number of closed spans of each name.
+# A fetch without a batch, which stops workers, is a "stop".
 spans() {
 	is "$1: spans" "$("$IOREEL" sql --format tsv "$1.reel" "
-		SELECT group_concat(name || ' ' || n, ', ') FROM (
-		SELECT name, count(*) AS n FROM v_span WHERE closed
-		GROUP BY name ORDER BY name)" | tail -n +2)" "$2"
+		SELECT group_concat(what || ' ' || n, ', ') FROM (
+		SELECT iif(detail = -2, 'stop', name) AS what, count(*) AS n
+		FROM v_span WHERE closed GROUP BY what ORDER BY what)" | tail -n +2)" "$2"
 }
 
 # reads CASE WANT: opens of images, in any process.

@@ -9,7 +9,7 @@ job alone
 spans alone "$two"
 reads alone 24
 job workers
-spans workers "$two"
+spans workers "$two, stop 2"
 reads workers 24
 is 'workers: roles' "$("$IOREEL" sql --format tsv workers.reel \
 	'SELECT role, count(*) FROM process GROUP BY role ORDER BY role' |
@@ -26,12 +26,12 @@ is 'workers: each step contains its fetch, backward and optimizer' \
 is 'workers: framework' "$("$IOREEL" sql --format tsv workers.reel \
 	"SELECT framework FROM run" | tail -n +2 | cut -d' ' -f1)" PyTorch
 job persistent
-spans persistent "$two"
+spans persistent "$two, stop 1"
 job spawned
-spans spawned "$two"
+spans spawned "$two, stop 2"
 reads spawned 24
 job forkserver
-spans forkserver "$two"
+spans forkserver "$two, stop 1"
 # the number of preprocess spans of workers, and of worker processes
 for how in spawned forkserver; do
 	is "$how: workers and their spans are detected" \
@@ -44,7 +44,7 @@ done
 # Each epoch has its own loader, data set and workers: their start is in
 # the fetch of its first step.
 job loader_per_epoch
-spans loader_per_epoch 'backward 9, epoch 3, fetch 12, optimizer 9, preprocess 9, step 9'
+spans loader_per_epoch 'backward 9, epoch 3, fetch 12, optimizer 9, preprocess 9, step 9, stop 3'
 is 'loader_per_epoch: each epoch begins with the start of its workers' \
 	"$("$IOREEL" sql --format tsv loader_per_epoch.reel "
 	SELECT epoch, steps, first_fetch_ns >= 200e6 FROM v_epoch
@@ -68,11 +68,15 @@ is 'prefetched: the loop does not wait for fetches of a prefetching thread' \
 	count(*) FILTER (WHERE name = 'fetch') <= 4 FROM v_span" |
 	tail -n +2)" "$(printf '0\t0\t1')"
 job iterable
-spans iterable 'backward 12, checkpoint 2, epoch 2, fetch 14, optimizer 12, preprocess 12, step 12'
+spans iterable 'backward 12, checkpoint 2, epoch 2, fetch 14, optimizer 12, preprocess 12, step 12, stop 2'
 job evaluated
 spans evaluated 'backward 3, checkpoint 1, epoch 1, eval 1, fetch 8, optimizer 3, preprocess 6, step 3'
 job broken_off
-spans broken_off 'backward 4, checkpoint 2, epoch 2, fetch 8, optimizer 4, preprocess 6, step 6'
+spans broken_off 'backward 4, checkpoint 2, epoch 2, fetch 8, optimizer 4, preprocess 6, step 6, stop 2'
+is 'broken_off: a loop that is left waits for its workers to stop' "$("$IOREEL" sql --format tsv \
+	broken_off.reel "SELECT count(*) FROM v_span s JOIN v_step t
+	ON s.start_ns BETWEEN t.start_ns AND t.start_ns + t.dur_ns
+	WHERE s.detail = -2 AND t.fetch_ns >= s.dur_ns AND s.dur_ns > 0" | tail -1)" 2
 job subclass
 spans subclass "$two"
 job short_stream
@@ -82,9 +86,10 @@ job fails_in_loop
 # the progress of workers varies; a loop that ends with its first batch,
 # without training, is not an epoch
 is 'fails_in_loop: spans' "$("$IOREEL" sql --format tsv fails_in_loop.reel "
-	SELECT group_concat(name, ' ') FROM (SELECT name FROM v_span
-	WHERE closed AND name != 'preprocess' ORDER BY name)" | tail -n +2)" \
-	'fetch fetch'
+	SELECT group_concat(name || ' ' || detail, ' ') FROM (SELECT name, coalesce(detail,
+		'none') AS detail FROM v_span
+	WHERE closed AND name != 'preprocess' ORDER BY name, start_ns)" | tail -n +2)" \
+	'fetch none fetch 0 fetch -2'
 job fails_in_backward
 spans fails_in_backward 'backward 1, epoch 1, fetch 2, preprocess 1, step 1'
 job fails_in_step

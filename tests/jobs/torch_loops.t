@@ -17,7 +17,7 @@ maybe() {
 job by_hand
 spans by_hand 'backward 7, epoch 3, fetch 10, optimizer 7, preprocess 7, step 7'
 job constructed
-spans constructed 'backward 6, checkpoint 2, epoch 2, fetch 8, optimizer 6, preprocess 6, step 6'
+spans constructed 'backward 6, checkpoint 2, epoch 2, fetch 8, optimizer 6, preprocess 6, step 6, stop 2'
 is 'constructed: the workers start in a fetch' "$("$IOREEL" sql --format tsv constructed.reel "
 	SELECT count(*) FROM process p WHERE role = 'worker' AND EXISTS (
 		SELECT 1 FROM v_span s WHERE s.name = 'fetch'
@@ -28,6 +28,7 @@ job endless
 is 'endless: a pass is an epoch, or an evaluation' "$("$IOREEL" sql --format tsv endless.reel "
 	SELECT group_concat(name || ' ' || n, ', ') FROM (
 	SELECT name, count(*) AS n FROM v_span WHERE closed AND name <> 'preprocess'
+		AND detail IS NOT -2
 	GROUP BY name ORDER BY name)" | tail -1)" \
 	'backward 6, epoch 2, eval 2, fetch 18, optimizer 6, step 6'
 is 'endless: no step holds an evaluation, or the start of the workers' "$("$IOREEL" sql --format tsv endless.reel "
@@ -46,11 +47,12 @@ print(p["start_once"], p["readers"], p["prefetch"], p["batch"])')" 'True 2 2 4'
 job accumulated
 spans accumulated 'backward 6, epoch 1, fetch 7, optimizer 2, preprocess 6, step 6'
 job averaged
-spans averaged 'backward 6, checkpoint 2, epoch 2, eval 1, fetch 12, optimizer 6, preprocess 9, step 6'
+spans averaged 'backward 6, checkpoint 2, epoch 2, eval 1, fetch 12, optimizer 6, preprocess 9, step 6, stop 3'
 is 'averaged: the batches of a pass before the training are of an evaluation' \
 	"$("$IOREEL" sql --format tsv averaged.reel "
 	SELECT count(*), count(s.detail) FROM v_span s JOIN v_span p
-	ON p.span_id = s.parent_id WHERE s.name = 'fetch' AND p.name = 'eval'" |
+	ON p.span_id = s.parent_id WHERE s.name = 'fetch' AND p.name = 'eval'
+		AND s.detail IS NOT -2" |
 	tail -1 | tr '\t' ' ')" '4 0'
 is 'averaged: no step holds them' "$("$IOREEL" report --json averaged.reel |
 	"$python" -c 'import json, sys

@@ -53,6 +53,7 @@ from ioreel import profile, shim
 from ioreel.finder import hide
 
 _FED = -2  # not a step: the fetch is preprocessing
+_STOP = -2  # REEL_FETCH_STOP: a fetch that stops workers, and has no batch
 
 _local = threading.local()
 _loaders = {}   # id of a loader: its Loader
@@ -547,6 +548,23 @@ def fetch_ends(token, error):
     finally:
         thread.busy = False
     thread.reap()
+
+
+def stopping_begins(iterator):
+    """The workers of @iterator are stopped, and the loop waits for them: a
+    fetch without a batch. Returns the token for stopping_ends()."""
+    thread = current()
+    epoch = _epochs.get(id(iterator))
+    if (epoch is None or epoch.thread is not thread or thread.within or
+            thread.feeds()):
+        return None
+    shim.begin(shim.FETCH, _STOP)
+    return thread
+
+
+def stopping_ends(token, error):
+    if token is not None:
+        shim.end(shim.FETCH)
 
 
 def is_apart():

@@ -85,6 +85,7 @@ def _hook_loader(torch):
     for name in ("__iter__", "_get_iterator"):
         wrap.patch(loaders, name, epochs.request_begins, epochs.request_ends)
     _hook_construction(workers)  # other loaders construct it themselves
+    _hook_stop(workers)
     wrap.patch(base, "__init__", started)
     wrap.patch(base, "_reset", reset)
     wrap.patch(base, "__next__", fetch_begins, epochs.fetch_ends)
@@ -96,8 +97,17 @@ def _hook_construction(iterator):
                epochs.request_ends)
 
 
+def _hook_stop(iterator):
+    """It stops its workers after the last batch, or when it is dropped."""
+    def begins(self):
+        return None if self._shutdown else epochs.stopping_begins(self)
+
+    wrap.patch(iterator, "_shutdown_workers", begins, epochs.stopping_ends)
+
+
 def _hook_stateful(loaders):
     _hook_construction(loaders._StatefulMultiProcessingDataLoaderIter)
+    _hook_stop(loaders._StatefulMultiProcessingDataLoaderIter)
 
 
 def _hook_nodes(loader):
