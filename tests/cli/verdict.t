@@ -264,7 +264,7 @@ def read(epoch, reader):
                  for n in (names[k], names[k - 1])]
     if part == "labels":
         names += ["data/labels"] * 2  # of which each reader takes one
-    for name in names if part in ("all", "pairs") else names[reader::2]:
+    for name in names if part in ("all", "pairs", "turns") else names[reader::2]:
         with open(name, "rb", buffering=0) as f:
             f.read(30000)
             if part == "back":
@@ -278,10 +278,21 @@ def epochs():
                 for reader in range(2 * (step == 0)):
                     if not os.fork():
                         read(epoch, reader)
+                        time.sleep(0.02)  # they run at a time
                         os._exit(0)
-            for _ in range(2):
+                    if part == "turns":
+                        os.wait()
+            for _ in range(2 * (part != "turns")):
                 os.wait()
-epochs()
+if part == "apart":  # two jobs
+    part = "all"
+    for job in range(2):
+        if not os.fork():
+            epochs()
+            os._exit(0)
+    os.wait(), os.wait()
+else:
+    epochs()
 PY
 mkdir data
 for i in 00 01 02 03 04 05 06 07 08 09 10 11; do
@@ -292,11 +303,13 @@ record all "$python" readers.py all
 check 'REPEATED-READ: each reader reads all files' '
 	"$python" said.py all REPEATED-READ "but each epoch reads its data 2 times" &&
 	grep -q "each epoch reads 12 data files (360 kB) 2 times: each of 2 processes" all.words'
-for part in half back pairs labels; do
+for part in half back pairs labels turns apart; do
 	record $part "$python" readers.py $part
 done
 check 'no REPEATED-READ: each reads its half, another one in each epoch, or twice; pairs; few bytes' '
 	! grep REPEATED-READ half.out back.out pairs.out labels.out'
+check 'no REPEATED-READ: one reader after the other; two jobs' '
+	! grep REPEATED-READ turns.out apart.out'
 
 # The iterator of each loop takes long to make, as if it started workers; each other
 # batch takes 2 ms.
