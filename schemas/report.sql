@@ -267,6 +267,9 @@ FROM read GROUP BY process_id;
 -- them as its loop. wait_most_share: where wait_share is not known, what it is at
 -- most. worker_mapped_share: mapped_share of v_loader_workers. own_batch_ns: time
 -- within fetches in which the process of the loop makes the batch itself.
+-- busy_wait_ns: time of fetches in which kernels or copies run on the rank's GPUs, as
+-- a profile has them. between_wait_ns: time of fetches in the loop, outside of steps
+-- and evaluations.
 -- unit: ns; shares 0..1; a factor    empty: no row without anchors; NULL, not
 -- known
 -- source: ioreel-store(5), "Overlap"
@@ -280,7 +283,7 @@ CREATE VIEW v_rank (rank, process_id, world, host, compute_source, steps,
 	worker_call_share, evaluations, evaluation_ns, evaluation_wait_ns,
 	evaluation_loop_wait_ns, epoch_first_wait_ns,
 	evaluation_first_wait_ns, wait_most_share, worker_mapped_share,
-	own_batch_ns) AS
+	own_batch_ns, busy_wait_ns, between_wait_ns) AS
 SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	(SELECT coalesce(sum(s.steps), 0) FROM step s
 		WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL),
@@ -305,7 +308,14 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	w.mapped_share,
 	(SELECT sum(b.dur_ns) FROM v_span b JOIN span f ON f.span_id = b.parent_id
 		WHERE b.process_id = o.process_id AND b.name = 'preprocess'
-			AND f.name = 'fetch')
+			AND f.name = 'fetch'),
+	CASE o.compute_source WHEN 'GPU kernels' THEN (
+		SELECT overlap_ns(start_ns, dur_ns, name <> 'fetch') FROM v_span
+		WHERE process_id = o.process_id
+			AND name IN ('fetch', 'kernel', 'memcpy')) END,
+	t.loop_wait_ns - coalesce(e.loop_wait_ns, 0) - (
+		SELECT sum(fetch_ns) FROM step s
+		WHERE s.process_id = o.process_id)
 FROM v_overlap o
 JOIN rank_time t USING (process_id)
 LEFT JOIN v_wait_limit m USING (process_id)

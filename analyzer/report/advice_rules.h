@@ -84,6 +84,9 @@ advice_rule advice_storage_bound, advice_io_bound, advice_step_io,
 const struct report_rank *advice_own_io_rank(const struct report *r,
 					     double *share);
 
+/* read_repeated.c: fill @r->repeated. 0, or -1 with @err. */
+int report_read_repeated(struct report *r, struct reel_error *err);
+
 /* If most calls are for code and system files, say so and what helps. A trace of our
  * own counts them apart; other tools do not. */
 bool advice_is_start_up(const struct report *r, struct advice *a);

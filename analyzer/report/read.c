@@ -386,6 +386,8 @@ static void get_rank(struct report_rank *k, struct reel_view *v)
 	k->worker_call_share = REAL("worker_call_share");
 	k->worker_mapped_share = REAL("worker_mapped_share");
 	k->own_batch_ns = KNOWN("own_batch_ns");
+	k->busy_wait_ns = KNOWN("busy_wait_ns");
+	k->between_wait_ns = KNOWN("between_wait_ns");
 	k->headroom = REAL("headroom");
 	k->evaluations = KNOWN("evaluations");
 	k->evaluation_ns = KNOWN("evaluation_ns");
@@ -610,91 +612,6 @@ static int read_steps(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
-/*
- * Does each of @times processes that run at a time read all of the largest files in the
- * first epoch, and no other process any? A file that samples read several times, or
- * another process in each epoch, has fewer readers. Ranks that no launcher declared can be
- * jobs of their own. 1, 0, or -1 with @err.
- */
-static int is_read_by_all(const struct report *r, int64_t from_ns,
-			  int64_t to_ns, struct reel_error *err)
-{
-	struct reel_view v;
-	bool all = false;
-
-	reel_view_open(
-		&v, r->st,
-		"WITH some AS MATERIALIZED ("
-		"	SELECT file_id, size_bytes FROM v_repeated_file"
-		"	WHERE times = ?1 ORDER BY size_bytes DESC LIMIT 1024), "
-		"part AS MATERIALIZED ("
-		"	SELECT e.file_id, e.process_id, sum(e.bytes) AS bytes"
-		"	FROM event e JOIN call c USING (call_id)"
-		"	WHERE e.file_id IN (SELECT file_id FROM some)"
-		"		AND e.start_ns BETWEEN ?2 AND ?3"
-		"		AND c.call_group = 'read' AND NOT "
-		"c.higher_layer"
-		"		AND e.bytes > 0"
-		"	GROUP BY e.file_id, e.process_id), "
-		"reader AS ("
-		"	SELECT p.process_id, sum(p.bytes >= 0.9 * "
-		"s.size_bytes) AS files"
-		"	FROM part p JOIN some s USING (file_id)"
-		"	GROUP BY p.process_id) "
-		"SELECT count(*) AS readers, min(r.files) AS files, "
-		"max(p.start_ns) < min(p.end_ns) AS together, "
-		"(SELECT count(*) FROM some) AS of_files, "
-		"(SELECT count(*) > 1 FROM rank_time JOIN process q "
-		"USING (process_id) WHERE q.rank IS NULL) AS undeclared "
-		"FROM reader r JOIN process p USING (process_id)",
-		err);
-	reel_view_bind(&v, 1, r->repeated.times);
-	reel_view_bind(&v, 2, from_ns);
-	reel_view_bind(&v, 3, to_ns);
-	if (reel_view_next(&v))
-		all = reel_view_int(&v, "readers") == r->repeated.times &&
-		      (double)reel_view_int(&v, "files") >=
-			      0.9 * (double)reel_view_int(&v, "of_files") &&
-		      reel_view_int(&v, "together") &&
-		      !reel_view_int(&v, "undeclared");
-	return reel_view_close(&v) ? -1 : all;
-}
-
-/* Events are looked at only where the sums of files ask for it. */
-static int read_repeated(struct report *r, struct reel_error *err)
-{
-	struct reel_view v;
-	int64_t from_ns = 0, to_ns = 0;
-	int rc;
-
-	reel_view_open(&v, r->st,
-		       "SELECT times, count(*) AS files, "
-		       "sum(size_bytes) AS size_bytes, "
-		       "sum(read_bytes) AS read_bytes, epoch_start_ns, "
-		       "epoch_end_ns FROM v_repeated_file GROUP BY times "
-		       "ORDER BY sum(read_bytes) DESC LIMIT 1",
-		       err);
-	if (reel_view_next(&v)) {
-		r->repeated.times = reel_view_int(&v, "times");
-		r->repeated.files = reel_view_int(&v, "files");
-		r->repeated.size_bytes = reel_view_int(&v, "size_bytes");
-		r->repeated.read_bytes = reel_view_int(&v, "read_bytes");
-		from_ns = reel_view_int(&v, "epoch_start_ns");
-		to_ns = reel_view_int(&v, "epoch_end_ns");
-	}
-	if (reel_view_close(&v))
-		return -1;
-	if (!r->repeated.times)
-		return 0;
-	rc = (double)r->repeated.read_bytes < advice_threshold.repeated_share *
-						      (double)r->data_read_bytes
-		     ? 0
-		     : is_read_by_all(r, from_ns, to_ns, err);
-	if (rc <= 0)
-		r->repeated.times = 0;
-	return rc < 0 ? -1 : 0;
-}
-
 int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 {
 	r->st = st;
@@ -713,9 +630,19 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 	return report_completeness_read(&r->completeness, st, err) ||
 			       read_journals(r, err) || read_busiest(r, err) ||
 			       read_queue(r, err) || read_steps(r, err) ||
-			       read_repeated(r, err) || advise(r, err)
+			       report_read_repeated(r, err) || advise(r, err)
 		       ? -1
 		       : 0;
+}
+
+double report_wait_share(const struct report_rank *k)
+{
+	int64_t ns = k->loop_wait_ns - k->busy_wait_ns;
+
+	if (k->wait_share == REPORT_NONE || k->busy_wait_ns <= 0 ||
+	    k->loop_ns <= 0)
+		return k->wait_share;
+	return ns > 0 ? (double)ns / (double)k->loop_ns : 0;
 }
 
 const struct report_rank *report_slowest(const struct report *r)
@@ -729,7 +656,7 @@ const struct report_rank *report_slowest(const struct report *r)
 			continue;
 		if (!worst || (k->steps > 0) > (worst->steps > 0) ||
 		    ((k->steps > 0) == (worst->steps > 0) &&
-		     k->wait_share > worst->wait_share))
+		     report_wait_share(k) > report_wait_share(worst)))
 			worst = k;
 	}
 	return worst;

@@ -75,7 +75,9 @@ struct report_rank {
 	double wait_most_share; /* where wait_share is not known; NONE */
 	/* The part of the bytes that workers read without a time; NONE: no byte. */
 	double worker_mapped_share;
-	int64_t own_batch_ns;	      /* within fetches; REPORT_NONE */
+	int64_t own_batch_ns; /* within fetches; REPORT_NONE */
+	/* Time of fetches while the GPU computes, and outside of steps; NONE. */
+	int64_t busy_wait_ns, between_wait_ns;
 	int64_t workers, min_workers; /* REPORT_NONE: none seen */
 	int64_t worker_restarts; /* passes, not the first, with new workers */
 	/* Loops without training that fetched; REPORT_NONE: there was none. */
@@ -210,6 +212,9 @@ void report_fini(struct report *r);
  * no rank has steps, the loop of a rank is its evaluations. NULL: no rank has
  * either. Borrowed from @r. */
 const struct report_rank *report_slowest(const struct report *r);
+/* The share of the loop of @k in which it waits for a batch, and its GPU, if a profile
+ * shows one, is idle. REPORT_NONE: not known. */
+double report_wait_share(const struct report_rank *k);
 
 /* Are the times in calls those of Darshan's counters? They cover more than the
  * segments of DXT, the only calls that a log has. */

@@ -168,6 +168,7 @@ static double of_steps(const struct report_rank *k, int64_t ns)
 }
 
 #define SHARE_LEAST 0.0005 /* of the steps, to have a line */
+#define BETWEEN_LEAST 0.01 /* of the loop, to have a sentence */
 
 /* Do most steps have no recorded fetch, and nothing else tells their computation? The
  * figures of the others say nothing about the loop. */
@@ -223,6 +224,15 @@ static void print_overlap(const struct report_rank *k)
 	if (k->computing_share != REPORT_NONE)
 		reel_buf_printf(&b, NULL, "Computing: %s of the steps.",
 				reel_columns_percent(num, k->computing_share));
+	if (k->between_wait_ns > 0 && k->loop_ns > 0 &&
+	    (double)k->between_wait_ns >= BETWEEN_LEAST * (double)k->loop_ns)
+		reel_buf_printf(
+			&b, NULL,
+			"%sFetches between the steps take %s, %s of the loop.",
+			b.len ? " " : "",
+			reel_num_time(num, (double)k->between_wait_ns),
+			reel_columns_percent(num2, (double)k->between_wait_ns /
+							   (double)k->loop_ns));
 	if (b.len)
 		put_under(&b);
 }

@@ -118,6 +118,27 @@ static void add_unknown(struct reel_buf *b, const struct report *r,
 	}
 }
 
+/* A class of waits: INPUT-BOUND, INPUT-WAIT, or less. */
+static int class_of(double share)
+{
+	return (share >= advice_threshold.wait_share) +
+	       (share >= advice_threshold.bound_share);
+}
+
+/* The fetches take much of the loop, but the GPU computes meanwhile. */
+static void add_busy_wait(struct reel_buf *b, const struct report_rank *k,
+			  const char *how)
+{
+	char part[REEL_NUM], idle[REEL_NUM];
+
+	reel_buf_printf(
+		b, NULL,
+		"The job %s for its input: its fetches take %s of its loop, "
+		"and the GPU is idle meanwhile in %s of the loop",
+		how, reel_columns_percent(part, k->wait_share),
+		reel_columns_percent(idle, report_wait_share(k)));
+}
+
 static void add_wait(struct reel_buf *b, const struct report *r,
 		     const struct report_rank *k)
 {
@@ -129,6 +150,10 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 	if (k->wait_share == REPORT_NONE && k->wait_most_share != REPORT_NONE) {
 		reel_buf_puts(b, "The job hardly waits for its input: ", NULL);
 		add_most(b, k);
+		return;
+	}
+	if (class_of(report_wait_share(k)) < class_of(k->wait_share)) {
+		add_busy_wait(b, k, how);
 		return;
 	}
 	reel_buf_printf(b, NULL, "The job %s for its input: %s of %s (%s of %s",
@@ -206,7 +231,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 	struct reel_buf b = REEL_BUF_INIT;
 	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN],
 		ranks[ADVICE_MOST_OF];
-	bool waits = k && k->wait_share >= advice_threshold.wait_share &&
+	bool waits = k && report_wait_share(k) >= advice_threshold.wait_share &&
 		     !advice_is_one_step(k);
 
 	if (report_is_counted(r) && !k) {

@@ -271,4 +271,27 @@ if [ -d "$IOREEL_DATA/kineto" ]; then
 else
 	skip 'real profiles' 'IOREEL_DATA has none'
 fi
+
+# Kernels that run while the loop fetches: the fetches keep no one waiting.
+cat >hidden.py <<'PY'
+import json, sys
+busy_us, name = int(sys.argv[1]), sys.argv[2]
+events = []
+def add(cat, name, pid, ts, dur):
+    events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 1, "ts": ts, "dur": dur})
+for i in range(10):
+    add("user_annotation", "ProfilerStep#%d" % i, 1, i * 1e5, 1e5)
+    add("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+        1, i * 1e5 + 5000, 6e4)
+    add("kernel", "gemm", 0, i * 1e5 + 200, busy_us)
+json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "G"}],
+           "traceEvents": events}, open(name, "w"))
+PY
+python3 hidden.py 99500 hidden.json && python3 hidden.py 30000 waits.json
+check 'fetches while the GPU computes are no wait' '
+	"$IOREEL" report hidden.json | tr "\n" " " | tr -s " " >out &&
+	grep -q "hardly waits for its input: its fetches take 60 % of its loop, and the GPU is idle meanwhile in 0.0 %" out &&
+	grep -q NO-PROBLEM out'
+check 'fetches while it is idle are' '
+	"$IOREEL" report waits.json | grep -q "INPUT-BOUND  fetches take 600 ms of 1.00 s"'
 finish

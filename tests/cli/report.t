@@ -226,6 +226,13 @@ check 'nor are two fetches the wait of all steps' '
 		done; true" >/dev/null &&
 	ioreel report few.reel >out && grep -q "fetch was recorded for 6 of the 8 steps" out &&
 	grep -qE "^  all +[0-9.]+ .s +100 %" out && ! grep -qE "^  fetch |Computing" out'
+check 'fetches between the steps are no part of them, and are said' '
+	ioreel record -q -o between.reel -- sh -c "for i in 1 2 3 4; do
+		test -e /ioreel/begin/fetch; sleep 0.05; test -e /ioreel/end/fetch
+		test -e /ioreel/begin/step/\$i; cat data/f1; test -e /ioreel/end/step
+		done; true" >/dev/null &&
+	ioreel report between.reel | tr "\n" " " | tr -s " " >out &&
+	grep -qE "Fetches between the steps take (1[5-9]|[2-9][0-9]).* ms, [4-9].* % of the loop" out'
 check 'the table of steps has no wait either' 'ioreel report --steps steps.reel >out &&
 	[ $(grep -cE " - +- +- " out) = 3 ]'
 

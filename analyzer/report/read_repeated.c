@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Fill struct report with the data that an epoch reads more than once. */
+#include "lib/error.h"
+#include "lib/store/store.h"
+
+#include "analyzer/report/advice_rules.h"
+#include "analyzer/report/report.h"
+
+/*
+ * Does each of @times processes that run at a time read all of the largest files in the
+ * first epoch, and no other process any? A file that samples read several times, or
+ * another process in each epoch, has fewer readers. Ranks that no launcher declared can be
+ * jobs of their own. 1, 0, or -1 with @err.
+ */
+static int is_read_by_all(const struct report *r, int64_t from_ns,
+			  int64_t to_ns, struct reel_error *err)
+{
+	struct reel_view v;
+	bool all = false;
+
+	reel_view_open(
+		&v, r->st,
+		"WITH some AS MATERIALIZED ("
+		"	SELECT file_id, size_bytes FROM v_repeated_file"
+		"	WHERE times = ?1 ORDER BY size_bytes DESC LIMIT 1024), "
+		"part AS MATERIALIZED ("
+		"	SELECT e.file_id, e.process_id, sum(e.bytes) AS bytes"
+		"	FROM event e JOIN call c USING (call_id)"
+		"	WHERE e.file_id IN (SELECT file_id FROM some)"
+		"		AND e.start_ns BETWEEN ?2 AND ?3"
+		"		AND c.call_group = 'read' AND NOT "
+		"c.higher_layer"
+		"		AND e.bytes > 0"
+		"	GROUP BY e.file_id, e.process_id), "
+		"reader AS ("
+		"	SELECT p.process_id, sum(p.bytes >= 0.9 * "
+		"s.size_bytes) AS files"
+		"	FROM part p JOIN some s USING (file_id)"
+		"	GROUP BY p.process_id) "
+		"SELECT count(*) AS readers, min(r.files) AS files, "
+		"max(p.start_ns) < min(p.end_ns) AS together, "
+		"(SELECT count(*) FROM some) AS of_files, "
+		"(SELECT count(*) > 1 FROM rank_time JOIN process q "
+		"USING (process_id) WHERE q.rank IS NULL) AS undeclared "
+		"FROM reader r JOIN process p USING (process_id)",
+		err);
+	reel_view_bind(&v, 1, r->repeated.times);
+	reel_view_bind(&v, 2, from_ns);
+	reel_view_bind(&v, 3, to_ns);
+	if (reel_view_next(&v))
+		all = reel_view_int(&v, "readers") == r->repeated.times &&
+		      (double)reel_view_int(&v, "files") >=
+			      0.9 * (double)reel_view_int(&v, "of_files") &&
+		      reel_view_int(&v, "together") &&
+		      !reel_view_int(&v, "undeclared");
+	return reel_view_close(&v) ? -1 : all;
+}
+
+/* Events are looked at only where the sums of files ask for it. */
+int report_read_repeated(struct report *r, struct reel_error *err)
+{
+	struct reel_view v;
+	int64_t from_ns = 0, to_ns = 0;
+	int rc;
+
+	reel_view_open(&v, r->st,
+		       "SELECT times, count(*) AS files, "
+		       "sum(size_bytes) AS size_bytes, "
+		       "sum(read_bytes) AS read_bytes, epoch_start_ns, "
+		       "epoch_end_ns FROM v_repeated_file GROUP BY times "
+		       "ORDER BY sum(read_bytes) DESC LIMIT 1",
+		       err);
+	if (reel_view_next(&v)) {
+		r->repeated.times = reel_view_int(&v, "times");
+		r->repeated.files = reel_view_int(&v, "files");
+		r->repeated.size_bytes = reel_view_int(&v, "size_bytes");
+		r->repeated.read_bytes = reel_view_int(&v, "read_bytes");
+		from_ns = reel_view_int(&v, "epoch_start_ns");
+		to_ns = reel_view_int(&v, "epoch_end_ns");
+	}
+	if (reel_view_close(&v))
+		return -1;
+	if (!r->repeated.times)
+		return 0;
+	rc = (double)r->repeated.read_bytes < advice_threshold.repeated_share *
+						      (double)r->data_read_bytes
+		     ? 0
+		     : is_read_by_all(r, from_ns, to_ns, err);
+	if (rc <= 0)
+		r->repeated.times = 0;
+	return rc < 0 ? -1 : 0;
+}
