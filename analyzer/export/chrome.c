@@ -95,6 +95,9 @@ static void put_process(struct export_out *o, struct chrome *s,
 
 	put_metadata(o, s, "process_name", pid, 0);
 	put_process_name(o, s, p);
+	if (p->parent_id)
+		put_number(o, ",\"parent\":",
+			   s->many_hosts ? p->parent_id : p->parent_pid);
 	export_puts(o, "}}");
 	put_metadata(o, s, "process_sort_index", pid, 0);
 	put_number(o, "\"sort_index\":", p->process_id);

@@ -103,6 +103,8 @@ static int add_process(struct export_cursor *c, sqlite3_stmt *q,
 				: sqlite3_column_int64(q, 2),
 		.command = copy_text(q, 3, err),
 		.host = copy_text(q, 4, err),
+		.parent_id = sqlite3_column_int64(q, 5),
+		.parent_pid = sqlite3_column_int64(q, 6),
 	};
 	return p->command && p->host ? 0 : -1;
 }
@@ -139,8 +141,10 @@ static int read_dimensions(struct export_cursor *c, struct reel_error *err)
 	if (each_row(c, "SELECT file_id, path FROM file ORDER BY file_id",
 		     add_file, err) ||
 	    each_row(c,
-		     "SELECT p.process_id, p.pid, p.rank, p.command, h.name "
+		     "SELECT p.process_id, p.pid, p.rank, p.command, h.name, "
+		     "u.process_id, u.pid "
 		     "FROM process p LEFT JOIN host h USING (host_id) "
+		     "LEFT JOIN process u ON u.process_id = p.parent_id "
 		     "ORDER BY p.process_id",
 		     add_process, err))
 		return -1;

@@ -18,6 +18,7 @@ struct reel_store;
 
 struct export_process {
 	int64_t process_id, pid, rank; /* rank -1: none */
+	int64_t parent_id, parent_pid; /* 0: no process of the run */
 	char *command, *host;	       /* "": not known */
 };
 

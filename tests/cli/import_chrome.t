@@ -200,6 +200,40 @@ same 'the same spans' "SELECT name, start_ns, dur_ns, coalesce(detail, '-'), tid
 same 'the same sums' 'SELECT read_bytes, write_bytes FROM v_summary'
 same 'the same pids and ranks' "SELECT pid, coalesce(rank, '-') FROM process ORDER BY pid"
 
+# A loop with two loader workers: their parents and batches are in the export.
+cat >loop.py <<'PY'
+import os, time, ioreel
+open("data", "wb").write(b"x" * 100000)
+ends = []
+for worker in range(2):
+    r, w = os.pipe()
+    ends.append(w)
+    if os.fork() == 0:
+        os.close(w)
+        ioreel.note("role", "worker")
+        for batch in range(4):
+            with ioreel.span("preprocess"):
+                open("data", "rb").read()
+                time.sleep(0.01)
+        os.read(r, 1)
+        os._exit(0)
+for step in range(8):
+    with ioreel.span("step", step):
+        with ioreel.span("fetch", step):
+            time.sleep(0.005)
+        time.sleep(0.003)
+PY
+PYTHONPATH=$TOP/preload/python IOREEL_HOOKS=$TOP/preload/python \
+	"$IOREEL" record -q -o loop.reel -- "$(python3 -c 'import sys; print(sys.executable)')" loop.py
+"$IOREEL" load -q loop.reel -o run.db
+"$IOREEL" export --as chrome -o run.json run.db
+check 'an export of a loop with workers' 'import run.json'
+is 'has two workers that make batches' "$(rows 'SELECT workers, worker_busy_share > 0.3 FROM v_rank')" '2 1;'
+same 'as in the run, the same parents' 'SELECT p.pid, u.pid, p.role FROM process p
+	JOIN process u ON u.process_id = p.parent_id ORDER BY 1'
+same 'the same wait, computation, hidden I/O and I/O of workers' 'SELECT wait_share, computing_share,
+	hidden_share, worker_io_share, worker_mapped_share FROM v_rank'
+
 # --- damage -------------------------------------------------------------------
 # refused TITLE FILE: one line, exit status 1, no store, not even a half one.
 refused() {

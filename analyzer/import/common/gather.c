@@ -80,7 +80,7 @@ struct import_gather {
 	uint32_t process_room, thread_room, file_room, host_room;
 	struct reel_intmap by_process, by_thread, by_path;
 	int64_t origin_ns;
-	bool fetches_of_loop;
+	bool fetches_of_loop, batches;
 };
 
 /* If two spans begin together, the longer one is outside. */
@@ -404,6 +404,11 @@ void gather_fetches_of_loop(struct import_gather *g)
 	g->fetches_of_loop = true;
 }
 
+void gather_batches(struct import_gather *g)
+{
+	g->batches = true;
+}
+
 bool gather_prepares(const struct import_gather *g, uint32_t thread)
 {
 	const struct gather_thread *t = &g->thread[thread - 1];
@@ -575,8 +580,7 @@ static int write_span(struct import_gather *g, const struct gather_span *s,
 		.name = s->name ? g->kept.text[s->name - 1]
 				: reel_span_name(s->kind)};
 
-	/* Metrics take the preprocess spans of a worker for whole batches. */
-	if (ev.kind == REEL_SPAN_PREPROCESS &&
+	if (!g->batches && ev.kind == REEL_SPAN_PREPROCESS &&
 	    !strcmp(g->process[ev.process - 1].role, "worker")) {
 		ev.kind = REEL_SPAN_USER;
 		ev.name = "preprocess_sample";

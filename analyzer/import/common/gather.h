@@ -71,6 +71,9 @@ int gather_span(struct import_gather *g, const struct reel_span_event *sp,
  * spans of the user. Not for formats where a framework fetches in threads of its own.
  */
 void gather_fetches_of_loop(struct import_gather *g);
+/* Spans of preprocessing are batches. Else those of loader workers become spans of the
+ * user, as metrics take them for whole batches: most tools mark each sample. */
+void gather_batches(struct import_gather *g);
 /* Does @thread only prepare batches, by the spans so far? */
 bool gather_prepares(const struct import_gather *g, uint32_t thread);
 /* Time 0, when it is before the first event: the start of the job. */

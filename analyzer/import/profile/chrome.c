@@ -524,7 +524,9 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		run.lost = (int64_t)(im.bad + im.unended);
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
-		if (!im.own && !im.tensorflow && !im.jax)
+		if (im.own)
+			gather_batches(im.gather);
+		else if (!im.tensorflow && !im.jax)
 			gather_fetches_of_loop(im.gather);
 		rc = gather_finish(im.gather, &run, err);
 	}

@@ -96,16 +96,20 @@ struct chrome_row *chrome_rows_get(struct chrome_rows *c,
 	return r->thread ? r : NULL;
 }
 
-/* "rank 3: python3 train.py" of our own export. */
+/* "rank 3: python3 train.py" of our own export, and the pid of the parent. */
 static int name_process(struct chrome_rows *c, struct chrome_track *t,
-			const char *name, struct reel_error *err)
+			const struct trace_event *ev, const char *name,
+			struct reel_error *err)
 {
 	struct reel_writer_process *p;
+	int64_t parent;
 	int rank, n = 0;
 
 	if (!process_of(c, t, err))
 		return -1;
 	p = gather_process_row(c->gather, t->process);
+	if (trace_text_int(trace_event_arg(ev, "parent"), &parent))
+		gather_parent(c->gather, t->process, parent);
 	if (sscanf(name, "rank %9d: %n", &rank, &n) == 1 && n && rank >= 0) {
 		p->rank = rank;
 		name += n;
@@ -161,7 +165,7 @@ int chrome_rows_name(struct chrome_rows *c, const struct trace_event *ev,
 		return name_timeline(c, t, name->s, err);
 	if (!profile_has_prefix(name->s, "/host:") &&
 	    !profile_has_prefix(name->s, "/device:"))
-		return name_process(c, t, name->s, err);
+		return name_process(c, t, ev, name->s, err);
 	/* The device computes for the process of the host. */
 	t->device = profile_has_prefix(name->s, "/device:");
 	t->tensorflow = !t->device;
