@@ -84,9 +84,14 @@ double advice_share(int64_t ns, int64_t of_ns)
 	return ns > 0 && of_ns > 0 ? (double)ns / (double)of_ns : 0;
 }
 
+bool advice_run_unknown(const struct report *r)
+{
+	return r->clock_error_ns > 0 && r->clock_error_ns >= report_run_ns(r);
+}
+
 double advice_of_run(const struct report *r, int64_t ns)
 {
-	return advice_share(ns, report_run_ns(r));
+	return advice_run_unknown(r) ? 0 : advice_share(ns, report_run_ns(r));
 }
 
 char *advice_run(char out[static ADVICE_RUN], const struct report *r)
@@ -536,7 +541,8 @@ int advise(struct report *r, struct reel_error *err)
 	if (!r->advices &&
 	    (r->calls || report_slowest(r) || !r->sources ||
 	     report_counted_ns(r) > 0) &&
-	    (!advice_time_unknown(r) || report_slowest(r)))
+	    ((!advice_time_unknown(r) && !advice_run_unknown(r)) ||
+	     report_slowest(r)))
 		no_problem(r, &r->advice[r->advices++]);
 	r->verdict = advice_verdict(r, err);
 	return r->verdict ? 0 : -1;

@@ -17,6 +17,7 @@
 
 #define LOOP "the time from its first fetch to the end of its last step"
 #define CYCLES "the time of its steps in the profiles of each rank"
+#define CLOCK_ERROR 0.05 /* of the run: it is said beside a share */
 #define EVALUATION "the time of its loops, which train nothing"
 
 static const struct advice *advice_of(const struct report *r, const char *code)
@@ -214,6 +215,32 @@ static void add_kernels(struct reel_buf *b, const struct report *r)
 		NULL);
 }
 
+/* I/O time and its share of the run. An import may have times in whole seconds. */
+static void add_io_time(struct reel_buf *b, const struct report *r)
+{
+	int64_t mean_ns, io_ns = report_io_ns(r, &mean_ns);
+	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN],
+		ranks[ADVICE_MOST_OF], error[REEL_NUM];
+
+	if (advice_run_unknown(r)) {
+		reel_buf_printf(
+			b, NULL,
+			"I/O takes %s; its share of the run is not known: "
+			"times are known to within %s",
+			reel_num_time(time, (double)io_ns),
+			reel_num_time(error, (double)r->clock_error_ns));
+		return;
+	}
+	reel_buf_printf(b, NULL, "I/O takes %s of %s%s: %s",
+			reel_num_time(time, (double)io_ns), advice_run(run, r),
+			advice_most_of(ranks, mean_ns),
+			reel_columns_percent(part, advice_of_run(r, io_ns)));
+	if ((double)r->clock_error_ns >= CLOCK_ERROR * (double)report_run_ns(r))
+		reel_buf_printf(
+			b, NULL, " (times are known to within %s)",
+			reel_num_time(error, (double)r->clock_error_ns));
+}
+
 bool advice_time_unknown(const struct report *r)
 {
 	for (int g = 0; g < REEL_GROUPS; g++)
@@ -225,12 +252,10 @@ bool advice_time_unknown(const struct report *r)
 char *advice_verdict(const struct report *r, struct reel_error *err)
 {
 	const struct report_rank *k = report_slowest(r);
-	int64_t unknown, steps, mean_ns, io_ns = report_io_ns(r, &mean_ns);
+	int64_t unknown, steps;
 	bool known = !advice_unknown_steps(r, &unknown, &steps) &&
 		     !advice_reads_in_steps(r);
 	struct reel_buf b = REEL_BUF_INIT;
-	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN],
-		ranks[ADVICE_MOST_OF];
 	bool waits = k && report_wait_share(k) >= advice_threshold.wait_share &&
 		     !advice_is_one_step(k);
 
@@ -263,11 +288,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 		if (!waits)
 			add_but(&b, r);
 	} else if (r->io_ns > 0) {
-		reel_buf_printf(
-			&b, err, "I/O takes %s of %s%s: %s",
-			reel_num_time(time, (double)io_ns), advice_run(run, r),
-			advice_most_of(ranks, mean_ns),
-			reel_columns_percent(part, advice_of_run(r, io_ns)));
+		add_io_time(&b, r);
 	} else if (advice_time_unknown(r)) {
 		reel_buf_puts(&b,
 			      "How long the I/O takes is not known: no call "

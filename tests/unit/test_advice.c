@@ -106,6 +106,25 @@ static void calls(void)
 	ok(has(&r, "CHECKPOINT"), "checkpoints");
 }
 
+/* Times in whole seconds, as strace may have them. */
+static void coarse(void)
+{
+	struct report r = quiet();
+
+	r.sources = 1;
+	r.clock_error_ns = S / 2 - 1;
+	ok(only(&r, "NO-PROBLEM", ": 19 %."), "%s", verdict);
+	r.clock_error_ns = S / 2;
+	ok(only(&r, "NO-PROBLEM", ": 19 % (times are known to within 500 ms)."),
+	   "an error beside the share: %s", verdict);
+	r.io_ns = 5 * S;
+	ok(has(&r, "IO-BOUND"), "much I/O");
+	r.clock_error_ns = 10 * S;
+	ok(!has(&r, "IO-BOUND") && !r.advices &&
+		   strstr(verdict, "its share of the run is not known"),
+	   "an error as long as the run: %s", verdict);
+}
+
 /* Imports that lack what a recording has. */
 static void imports(void)
 {
@@ -349,6 +368,7 @@ int main(void)
 	repeated();
 	opens();
 	calls();
+	coarse();
 	imports();
 	grades();
 	unknown();

@@ -78,8 +78,6 @@ static bool has(struct report *r, const char *code)
 	return found;
 }
 
-/* An import without durations: nothing can be judged, and nothing is fine. */
-
 /* Exactly one code, and the first line is about it. */
 static bool only(struct report *r, const char *code, const char *words)
 {
