@@ -100,6 +100,32 @@ static int format_by_name(const char *path)
 	"looped) OR NOT EXISTS (SELECT 1 FROM file WHERE path IN (SELECT "     \
 	"path FROM looped))) "
 
+/* No file is the data set: perhaps the job makes it. Returns -1 with the error. */
+static int fail_without_data(struct fit *f)
+{
+	struct reel_view v;
+	char *path = NULL;
+
+	if (!reel_view_open(
+		    &v, f->st,
+		    "SELECT path FROM v_file WHERE kind = 'file' AND "
+		    "class IN ('data', 'checkpoint') AND read_bytes > 0 "
+		    "AND write_bytes > 0 ORDER BY read_bytes DESC, path "
+		    "LIMIT 1",
+		    f->err) &&
+	    reel_view_next(&v))
+		path = reel_strdup(reel_view_text(&v, "path"), f->err);
+	reel_view_close(&v); /* an earlier failure stays */
+	if (path)
+		reel_fail(f->err, REEL_E_FORMAT,
+			  "no data file of the job was only read: it writes "
+			  "'%s' itself; record a run that finds it",
+			  path);
+	free(path);
+	return reel_fail(f->err, REEL_E_FORMAT,
+			 "no file of the job was read as data");
+}
+
 /* Bytes that were read of each format: the data set is the largest. */
 static int main_format(struct fit *f, int *format)
 {
@@ -119,9 +145,7 @@ static int main_format(struct fit *f, int *format)
 	*format = best;
 	if (reel_view_close(&v))
 		return -1;
-	return best < 0 ? reel_fail(f->err, REEL_E_FORMAT,
-				    "no file of the job was read as data")
-			: 0;
+	return best < 0 ? fail_without_data(f) : 0;
 }
 
 static int add_file(struct fit *f, struct reel_view *v, uint32_t *room)

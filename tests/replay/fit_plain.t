@@ -344,4 +344,9 @@ for how in before within; do
 done
 check 'data that was read before the first step: said' 'grep -q "^pipeline.in_memory  *90 %  the job read 100 % of the bytes before its first step" before.why'
 check 'not of data that the steps read' '! grep -q "before its first step" within.why'
+# A job that makes its data set cannot say what a run needs that finds it.
+rm -rf makes.reel
+"$IOREEL" record -q -o makes.reel -- sh -c 'head -c 100000 /dev/zero >made.npy; cat made.npy >/dev/null'
+check 'a job that makes its data' '! "$IOREEL" fit -q makes.reel -o job.json 2>err &&
+	grep -q "it writes .*/made.npy. itself; record a run that finds it" err && [ "$(wc -l <err)" = 1 ]'
 finish
