@@ -135,6 +135,14 @@ char *reel_num_rate(char out[static REEL_NUM], double bytes_per_s)
 }
 
 /* Never round to 0 % or 100 % unless exact. */
+char *reel_num_factor(char out[static REEL_NUM], double factor)
+{
+	if (factor >= 10 && factor < 1e15)
+		return reel_num_count(out, llround(factor));
+	snprintf(out, REEL_NUM, isfinite(factor) ? "%.2g" : "-", factor);
+	return out;
+}
+
 char *reel_num_percent(char out[static REEL_NUM], double share)
 {
 	double v = fabs(share * 100);

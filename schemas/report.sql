@@ -634,6 +634,22 @@ FROM data d LEFT JOIN file_sequence s USING (file_id)
 WHERE times > 1.5 AND abs(times - round(times)) < 0.1 AND opens >= round(times)
 	AND coalesce(s.random, 0) * 5 <= reads;
 
+-- v_reread_file: data files of which an epoch of the first rank reads three times their
+-- bytes or more: a cache of chunks or blocks is too small for the order of the samples.
+--   times            bytes read in an epoch over the size
+-- unit: times, bytes    empty: no row
+-- source: ioreel-report(1), "REREAD"
+CREATE VIEW v_reread_file (file_id, path, times, size_bytes, read_bytes) AS
+WITH epoch AS MATERIALIZED (
+	SELECT count(DISTINCT epoch_span) AS epochs FROM step
+	WHERE rank = (SELECT min(rank) FROM step))
+SELECT file_id, path, CAST(read_bytes AS REAL) / size_bytes / epochs, size_bytes,
+	read_bytes
+FROM v_file, epoch
+WHERE class = 'data' AND kind = 'file' AND size_bytes > 0 AND write_bytes = 0
+	AND mapped_bytes = 0 AND epochs > 0
+	AND read_bytes >= 3.0 * size_bytes * epochs;
+
 -- v_framework: which frameworks the hooks found, or a profile is of; python: the
 -- job ran one, by the name of an image or by the hooks, which load into any Python.
 -- loader: what prepares the batches of Keras: "PyDataset", "PyDataset of threads",

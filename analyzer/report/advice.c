@@ -412,6 +412,7 @@ static const struct {
 	{"EPOCH-START", advice_epoch_start},
 	{"EVAL-WAIT", advice_evaluation_wait},
 	{"REPEATED-READ", advice_repeated_read},
+	{"REREAD", advice_reread},
 	{"STEP-IO", advice_step_io},
 	{"CHECKPOINT", advice_checkpoint},
 	{"STORAGE-BOUND", advice_storage_bound},

@@ -3,6 +3,10 @@
  * Advice on I/O that takes the job's time: I/O of the thread that steps,
  * checkpoints, reads from storage, and all I/O in a job without steps.
  */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
 #include "lib/calls.h"
 #include "lib/columns.h"
 #include "lib/num.h"
@@ -103,6 +107,63 @@ bool advice_repeated_read(const struct report *r, struct advice *a)
 				"split_by_worker of WebDataset) and each rank "
 				"(DistributedSampler, split_by_node); ranks "
 				"that share a model need the same samples.");
+	return true;
+}
+
+static bool is_hdf5(const char *name)
+{
+	static const char *const suffix[] = {".h5",  ".hdf5", ".hdf",
+					     ".he5", ".nc",   ".nc4"};
+	size_t n = strlen(name), len;
+
+	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
+		len = strlen(suffix[i]);
+		if (n > len && !strcasecmp(name + n - len, suffix[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A reader gets whole chunks or blocks, and has forgotten them when the next sample of
+ * one comes. */
+bool advice_reread(const struct report *r, struct advice *a)
+{
+	const struct report_rank *k = report_slowest(r);
+	char files[REEL_NUM], size[REEL_NUM], bytes[REEL_NUM], factor[REEL_NUM],
+		name[96] = "";
+	double read, times;
+
+	if (!r->reread.files || r->repeated.times || !k || r->epochs <= 0 ||
+	    r->reread.size_bytes <= 0 ||
+	    (double)r->reread.read_bytes < advice_threshold.repeated_share *
+						   (double)r->data_read_bytes ||
+	    (report_wait_share(k) < advice_threshold.wait_share &&
+	     advice_of_run(r, r->io_ns) < advice_threshold.matters_share))
+		return false;
+	read = (double)r->reread.read_bytes / (double)r->epochs;
+	times = read / (double)r->reread.size_bytes;
+	if (r->reread.files == 1)
+		snprintf(name, sizeof(name), " (%s)", r->reread.name);
+	advice_append(a->text,
+		      "an epoch reads %s of %s %s%s of %s: each byte %s times.",
+		      reel_num_bytes(bytes, read),
+		      reel_num_count(files, r->reread.files),
+		      advice_number(r->reread.files, "data file", "data files"),
+		      name, reel_num_bytes(size, (double)r->reread.size_bytes),
+		      reel_num_factor(factor, times));
+	advice_fact(a, "times", "", times);
+	advice_fact(a, "files", "", (double)r->reread.files);
+	advice_fact(a, "size", "B", (double)r->reread.size_bytes);
+	advice_fact(a, "read", "B", (double)r->reread.read_bytes);
+	advice_append(a->try_this, "%s",
+		      is_hdf5(r->reread.name)
+			      ? "a chunk cache that holds the chunks in use "
+				"(rdcc_nbytes of h5py.File, H5Pset_cache), "
+				"samples in the order of the chunks, or chunks "
+				"as small as a sample."
+			      : "samples in the order in which they lie in the "
+				"file, a cache of what was read, or blocks as "
+				"small as a sample.");
 	return true;
 }
 

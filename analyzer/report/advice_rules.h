@@ -46,7 +46,7 @@ struct advice_threshold {
 	double checkpoint_share; /* CHECKPOINT: of the run */
 	double epoch_share; /* EPOCH-START: to the first batch, of the run */
 	double evaluation_share; /* EVAL-WAIT: fetches, of the run */
-	double repeated_share;	 /* REPEATED-READ: of the bytes of data files */
+	double repeated_share; /* REPEATED-READ, REREAD: of the bytes of data files */
 	/* The loop reads so many bytes, so much of the job's data, outside of
 	 * its fetches. */
 	int64_t step_read_bytes;
@@ -78,13 +78,13 @@ bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 
 /* advice_io.c */
 advice_rule advice_storage_bound, advice_io_bound, advice_step_io,
-	advice_checkpoint, advice_repeated_read;
+	advice_checkpoint, advice_repeated_read, advice_reread;
 /* The rank whose steps' own I/O takes the largest share of its loop, which goes
  * to @share; NULL: none has any. Borrowed from @r. */
 const struct report_rank *advice_own_io_rank(const struct report *r,
 					     double *share);
 
-/* read_repeated.c: fill @r->repeated. 0, or -1 with @err. */
+/* read_repeated.c: fill @r->repeated and @r->reread. 0, or -1 with @err. */
 int report_read_repeated(struct report *r, struct reel_error *err);
 
 /* If most calls are for code and system files, say so and what helps. A trace of our

@@ -44,22 +44,30 @@ bool advice_workers_idle(const struct report_rank *k)
 	       k->worker_busy_share < advice_threshold.idle_share;
 }
 
+static void append_headroom(const struct report_rank *k, struct advice *a)
+{
+	char factor[REEL_NUM];
+
+	if (k->headroom != REPORT_NONE)
+		advice_append(a->text, " (headroom %s)",
+			      reel_num_factor(factor, k->headroom));
+}
+
 /* A loader hands batches over in order: one that takes long holds back the later
  * ones, and so the workers that make them. */
 static void append_slow_batches(const struct report *r,
 				const struct report_rank *k, struct advice *a)
 {
 	double share = r->queue.unready_share;
-	char unready[REEL_NUM];
+	char unready[REEL_NUM], depth[REEL_NUM];
 
 	advice_append(a->text,
 		      " So the wait is for single slow batches: for %s of it "
-		      "the next batch is not ready, and %.2g later ones are on "
+		      "the next batch is not ready, and %s later ones are on "
 		      "average",
 		      reel_columns_percent(unready, share),
-		      r->queue.mean_depth);
-	if (k->headroom != REPORT_NONE)
-		advice_append(a->text, " (headroom %.2g)", k->headroom);
+		      reel_num_factor(depth, r->queue.mean_depth));
+	append_headroom(k, a);
 	advice_append(a->text, ".");
 	advice_append(a->try_this,
 		      "batches that take about as long as each other to make; "
@@ -81,17 +89,17 @@ static void append_hand_over(const struct report *r,
 {
 	bool ready = r->queue.mean_depth >= 1 &&
 		     r->queue.empty_share < advice_threshold.empty_share;
+	char depth[REEL_NUM];
 
 	advice_append(a->text, " So the wait is not for reading: ");
 	if (ready)
 		advice_append(a->text,
-			      "%.2g batches are ready on average, and handing "
+			      "%s batches are ready on average, and handing "
 			      "them over takes the time",
-			      r->queue.mean_depth);
+			      reel_num_factor(depth, r->queue.mean_depth));
 	else
 		advice_append(a->text, "batches wait to be handed over");
-	if (k->headroom != REPORT_NONE)
-		advice_append(a->text, " (headroom %.2g)", k->headroom);
+	append_headroom(k, a);
 	advice_append(a->text, ".");
 	if (k->worker_restarts && advice_loader_of(r)->persistent)
 		advice_append(a->try_this, "persistent_workers, ");
@@ -194,6 +202,8 @@ static void append_worker_remedy(const struct report *r,
 static void append_workers(const struct report *r, const struct report_rank *k,
 			   struct advice *a)
 {
+	char factor[REEL_NUM];
+
 	append_worker_shares(k, a);
 	if (k->worker_busy_share < advice_threshold.idle_share &&
 	    !cannot_keep_up(r, k)) {
@@ -207,14 +217,14 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 		advice_append(a->text,
 			      k->headroom < 1
 				      ? " They cannot keep up with the model "
-					"(headroom %.2g)."
+					"(headroom %s)."
 			      : k->headroom < FASTER
 				      ? " If they were always busy, they could "
 					"just keep up with the model "
-					"(headroom %.2g)."
+					"(headroom %s)."
 				      : " If they were always busy, they could "
-					"feed a model %.2g times as fast.",
-			      k->headroom);
+					"feed a model %s times as fast.",
+			      reel_num_factor(factor, k->headroom));
 	append_worker_remedy(r, k, a);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Fill struct report with the data that an epoch reads more than once. */
+#include <stdio.h>
+#include <string.h>
+
 #include "lib/error.h"
 #include "lib/store/store.h"
 
@@ -57,7 +60,7 @@ static int is_read_by_all(const struct report *r, int64_t from_ns,
 }
 
 /* Events are looked at only where the sums of files ask for it. */
-int report_read_repeated(struct report *r, struct reel_error *err)
+static int read_repeated(struct report *r, struct reel_error *err)
 {
 	struct reel_view v;
 	int64_t from_ns = 0, to_ns = 0;
@@ -89,4 +92,36 @@ int report_read_repeated(struct report *r, struct reel_error *err)
 	if (rc <= 0)
 		r->repeated.times = 0;
 	return rc < 0 ? -1 : 0;
+}
+
+/* Loader workers and ranks may each read a file once. */
+static int read_reread(struct report *r, struct reel_error *err)
+{
+	int64_t readers = (r->ranks > 1 ? r->ranks : 1) *
+			  (r->workers > 1 ? r->workers : 1);
+	struct reel_view v;
+	const char *path, *slash;
+
+	reel_view_open(&v, r->st,
+		       "SELECT count(*) AS files, sum(size_bytes) AS "
+		       "size_bytes, sum(read_bytes) AS read_bytes, path, "
+		       "max(read_bytes) FROM v_reread_file WHERE times * 2 >= "
+		       "?1 * 3",
+		       err);
+	reel_view_bind(&v, 1, readers);
+	if (reel_view_next(&v) && reel_view_int(&v, "files") > 0) {
+		r->reread.files = reel_view_int(&v, "files");
+		r->reread.size_bytes = reel_view_int(&v, "size_bytes");
+		r->reread.read_bytes = reel_view_int(&v, "read_bytes");
+		path = reel_view_text(&v, "path");
+		slash = strrchr(path, '/');
+		snprintf(r->reread.name, sizeof(r->reread.name), "%s",
+			 slash ? slash + 1 : path);
+	}
+	return reel_view_close(&v);
+}
+
+int report_read_repeated(struct report *r, struct reel_error *err)
+{
+	return read_repeated(r, err) || read_reread(r, err) ? -1 : 0;
 }

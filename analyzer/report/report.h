@@ -188,6 +188,12 @@ struct report {
 	struct {
 		int64_t times, files, size_bytes, read_bytes;
 	} repeated;
+	/* Data files that the readers of an epoch read several times; files is 0
+	 * where there are none. name: of the one that is read most. */
+	struct {
+		int64_t files, size_bytes, read_bytes;
+		char name[64];
+	} reread;
 	struct {
 		char group[16];
 		int64_t dur_ns;

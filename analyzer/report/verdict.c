@@ -69,6 +69,10 @@ static void add_but(struct reel_buf *b, const struct report *r)
 		reel_buf_printf(b, NULL,
 				", but each epoch reads its data %lld times",
 				(long long)r->repeated.times);
+	} else if (advice_of(r, "REREAD")) {
+		reel_buf_puts(b,
+			      ", but each epoch reads its data several times",
+			      NULL);
 	} else if (advice_of(r, "STORAGE-BOUND")) {
 		reel_buf_printf(
 			b, NULL, ", but fetches from storage take %s of %s",

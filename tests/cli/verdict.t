@@ -311,6 +311,28 @@ check 'no REPEATED-READ: each reads its half, another one in each epoch, or twic
 check 'no REPEATED-READ: one reader after the other; two jobs' '
 	! grep REPEATED-READ turns.out apart.out'
 
+# A sample takes a whole block, which is read again for the next one of it.
+head -c 100000 /dev/urandom >blocks.h5
+cat >blocks.py <<'PY'
+import sys
+exec(open("job.py").read())
+def samples(n):
+    for i in range(n):
+        with open("blocks.h5", "rb", buffering=0) as f:
+            f.read()
+        time.sleep(0.002)
+        yield i
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(samples(int(sys.argv[1]))):
+            compute(0.005)
+PY
+record blocks "$python" blocks.py 5
+check 'REREAD: an epoch reads each byte several times' '
+	grep -q "REREAD an epoch reads 500 kB of 1 data file (blocks.h5) of 100 kB: each byte 5 times. Try: a chunk cache" blocks.words'
+record blocks2 "$python" blocks.py 2
+check 'no REREAD: twice may be what the samples ask for' '! grep REREAD blocks2.words'
+
 # The iterator of each loop takes long to make, as if it started workers; each other
 # batch takes 2 ms.
 job starting <<'PY'
