@@ -20,7 +20,8 @@
 
 static bool host_is_known(const struct join *j, uint32_t host)
 {
-	return host && strcmp(j->host[host - 1].name, NO_HOST) != 0;
+	return host && *j->host[host - 1].name &&
+	       strcmp(j->host[host - 1].name, NO_HOST) != 0;
 }
 
 static int add_host(struct join *j, struct join_part *p, sqlite3_stmt *q,
@@ -205,24 +206,57 @@ static uint32_t find_by_rank(const struct join *j, int part,
 	return best ? (uint32_t)(best - j->process) + 1 : 0;
 }
 
-/* Sources are of one job: a single process in each, one without a pid, is one. */
+/* The processes of part @p, but launchers, that live at a time with @c. */
+static int64_t count_beside(const struct join_part *p,
+			    const struct reel_writer_process *c)
+{
+	static const char sql[] =
+		"SELECT count(*) FROM process WHERE launcher IS NULL AND "
+		"start_ns < ?1 AND end_ns > ?2";
+	sqlite3_stmt *q = NULL;
+	int64_t n = 0;
+
+	if (reel_store_prepare(p->source->st, &q, sql, NULL))
+		return 0;
+	sqlite3_bind_int64(q, 1, c->end_ns - p->base_ns);
+	sqlite3_bind_int64(q, 2, c->start_ns - p->base_ns);
+	if (sqlite3_step(q) == SQLITE_ROW)
+		n = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return n;
+}
+
+/* Sources are of one job: a single process in each, or a single one that lives while that
+ * of the other does, is one, where one has no pid. */
 static uint32_t find_alone(const struct join *j, const struct join_part *p,
 			   const struct reel_writer_process *row)
 {
-	const struct reel_writer_process *c;
-	int64_t n = 0;
+	const struct reel_writer_process *c = NULL;
+	int64_t rows = 0, found = 0;
+	uint32_t id = 0;
 	bool has;
 
-	if (p == j->part || j->processes != 1)
-		return 0;
-	c = &j->process[0].row;
-	if ((c->pid && row->pid) ||
-	    (c->rank >= 0 && row->rank >= 0 && c->rank != row->rank) ||
-	    !hosts_agree(j, c->host_id, row->host_id) ||
-	    reel_store_int(p->source->st, "SELECT count(*) FROM process", &n,
+	if (p == j->part ||
+	    reel_store_int(p->source->st, "SELECT count(*) FROM process", &rows,
 			   &has, NULL))
 		return 0;
-	return n == 1;
+	for (uint32_t i = 0; i < j->processes; i++) {
+		const struct reel_writer_process *at = &j->process[i].row;
+
+		if (at->launcher ||
+		    (j->processes > 1 && common_ns(at, row) <= 0))
+			continue;
+		found++;
+		id = i + 1;
+		c = at;
+	}
+	if (found != 1 || (c->pid && row->pid) ||
+	    (c->rank >= 0 && row->rank >= 0 && c->rank != row->rank) ||
+	    !hosts_agree(j, c->host_id, row->host_id))
+		return 0;
+	return rows == 1 || (common_ns(c, row) > 0 && count_beside(p, c) == 1)
+		       ? id
+		       : 0;
 }
 
 static void widen_row(struct join *j, struct reel_writer_process *to,

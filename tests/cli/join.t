@@ -245,6 +245,45 @@ import --shift 0 job.strace nopid.json
 is 'the only process of each is one' "$(rows 'SELECT pid FROM process' 'SELECT joined FROM source WHERE source_id = 2')" \
 	'4242;its only process joined to the only one before;'
 
+# --- one process in two sources ----------------------------------------------
+# strace knows no host, a recording does.
+"$IOREEL" record -q -o one.reel -- dd if="$TOP/tests/cli/join.t" of=copy bs=1M status=none
+set -- $("$IOREEL" sql one.reel --format tsv "SELECT pid, start_real_ns + (SELECT
+	max(start_ns) FROM v_event WHERE call = 'read'), (SELECT size_bytes
+	FROM v_file WHERE path LIKE '%join.t') FROM process, run ORDER BY process_id DESC LIMIT 1" | tail -1)
+cat >one.strace <<END
+$1 ${2%?????????}.${2#??????????} openat(AT_FDCWD, "$TOP/tests/cli/join.t", O_RDONLY) = 3 <0.000010>
+$1 ${2%?????????}.${2#??????????} read(3, "x"..., 131072) = $3 <0.000010>
+$1 ${2%?????????}.${2#??????????} close(3) = 0 <0.000010>
+END
+import one.reel one.strace
+is 'a process of a source without hosts has the pid of one with them' \
+	"$(rows 'SELECT count(DISTINCT pid) FROM process')" '1;'
+is 'its bytes count once' "$(rows "SELECT read_bytes FROM v_summary")" "$3;"
+check 'the report names its host alone' '! "$IOREEL" report s.db | head -1 | grep -q ", "'
+
+# A child that ended before is no reason to doubt the only process of a profile.
+cat >two.csv <<'END'
+ts,dur,op,file,size,pid
+2023-11-14T22:13:20.000Z,0.001,read,/d/a,10,7
+2023-11-14T22:13:20.500Z,0.001,read,/d/uname,10,8
+2023-11-14T22:13:20.600Z,0.001,read,/d/uname,10,8
+2023-11-14T22:13:29.000Z,0.001,read,/d/a,20,7
+END
+cat >profile.csv <<'END'
+ts,dur,op,file,size
+2023-11-14T22:13:25.000Z,0.001,write,/d/b,10
+2023-11-14T22:13:26.000Z,0.001,write,/d/b,10
+END
+for order in 'two.csv profile.csv' 'profile.csv two.csv'; do
+	rm -f one.db two.db s.db
+	"$IOREEL" import -q --map 'start:iso=ts,call=op,path=file,size=size,duration=dur,pid=pid' two.csv -o two.db
+	"$IOREEL" import -q --map 'start:iso=ts,call=op,path=file,size=size,duration=dur' profile.csv -o profile.db
+	set -- $order
+	"$IOREEL" import -q "${1%.csv}.db" "${2%.csv}.db" -o s.db
+	is "the process that lives meanwhile is that of the profile: $order" \
+		"$(rows 'SELECT pid FROM process ORDER BY pid')" '7;8;'
+done
 # --- replay -----------------------------------------------------------------
 "$IOREEL" replay --afap job.strace >out 2>err
 check 'strace: every call gives the recorded result' 'grep -q "720 of 720 calls gave the recorded result" out'
