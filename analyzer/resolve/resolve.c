@@ -243,7 +243,7 @@ uint32_t reel_resolve_files(const struct reel_resolver *r)
 static bool is_probe(const struct file *f)
 {
 	return f->class_ == REEL_CLASS_DATA && f->written && f->removed &&
-	       f->size_max <= PROBE_BYTES;
+	       f->size_max >= 0 && f->size_max <= PROBE_BYTES;
 }
 
 void reel_resolve_file(const struct reel_resolver *r, uint32_t id,

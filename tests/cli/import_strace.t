@@ -68,6 +68,24 @@ is 'the time of a day' "$(clock_error '10:00:00.00\2')" '1000000;'
 is 'of times that are relative, a tick for each of 9 lines' "$(clock_error '0.0001')" '900000;'
 is 'durations of milliseconds' "$(clock_error '1700000000.00\2000' 's/...>$/>/')" '1000000;'
 
+# Files that are appended to have an unknown size: they are none that only try a folder.
+cat >append.strace <<'EOF2'
+100 1700000000.000100 openat(AT_FDCWD, "/d/spill.dat", O_WRONLY|O_CREAT|O_APPEND, 0600) = 3 <0.000050>
+100 1700000000.000200 write(3, "x"..., 20000000) = 20000000 <0.000050>
+100 1700000000.000300 close(3) = 0 <0.000050>
+100 1700000000.000400 unlink("/d/spill.dat") = 0 <0.000050>
+100 1700000000.000500 openat(AT_FDCWD, "/d/probe", O_RDWR|O_CREAT|O_EXCL, 0600) = 3 <0.000050>
+100 1700000000.000600 write(3, "blat", 4) = 4 <0.000050>
+100 1700000000.000700 close(3) = 0 <0.000050>
+100 1700000000.000800 unlink("/d/probe") = 0 <0.000050>
+100 1700000000.000900 +++ killed by SIGTERM (core dumped) +++
+EOF2
+import append.strace
+is 'a file of appends that is removed is data, a probe of a folder is not' \
+	"$(rows 'SELECT path, class, write_bytes FROM v_file ORDER BY path')" \
+	'/d/probe system 4;/d/spill.dat data 20000000;'
+is 'the signal that killed the first process' "$(rows 'SELECT exit_status, exit_signal FROM run')" ' 15;'
+
 # A clock that was set back does not push the calls behind the ones before.
 sed '2s/0000.001/0000.500/' ms.strace >back.strace
 import back.strace

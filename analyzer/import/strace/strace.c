@@ -8,6 +8,7 @@
  * "unfinished" and "resumed", which are joined by their pid.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ struct importer {
 	uint32_t live;	 /* threads that have a pid and have not ended */
 	int64_t unnamed; /* pid of lines without one; 0: not known yet */
 	int exit_status; /* of the first process; -1: not known */
+	int exit_signal; /* that killed it; 0: none */
 	bool first_ended;
 	uint64_t no_end, no_duration;
 	uint64_t async; /* operations of io_uring and libaio */
@@ -477,13 +479,30 @@ static int resume_call(struct importer *im, struct strace_line *line,
 	return finish_call(im, thread, info, line, p->start_ns, end_ns, err);
 }
 
+/* The number of a signal that @text begins with, as SIGTERM; 0: none is known. */
+static int signal_of(const struct strace_text *text)
+{
+	for (int i = 1; i < NSIG; i++) {
+		const char *name = sigabbrev_np(i);
+		size_t n = name ? strlen(name) : 0;
+
+		if (n && text->len >= n + 3 && !memcmp(text->at, "SIG", 3) &&
+		    !memcmp(text->at + 3, name, n) &&
+		    (text->len == n + 3 || text->at[n + 3] == ' '))
+			return i;
+	}
+	return 0;
+}
+
 static int end_thread(struct importer *im, int64_t tid, int thread,
 		      const struct strace_line *line, struct reel_error *err)
 {
 	if (!im->first_ended && !import_job_process_of(im->job, thread)) {
 		im->first_ended = true;
-		im->exit_status =
-			line->what == STRACE_EXITED ? (int)line->result : -1;
+		if (line->what == STRACE_EXITED)
+			im->exit_status = (int)line->result;
+		else if (line->what == STRACE_KILLED)
+			im->exit_signal = signal_of(&line->args);
 	}
 	if (set_live(im, tid, false, err))
 		return -1;
@@ -594,7 +613,8 @@ static int finish(struct importer *im, struct reel_writer *w,
 		.wall_ns = REEL_NO_OFFSET,
 		.exit_status =
 			im->exit_status < 0 ? REEL_NO_OFFSET : im->exit_status,
-		.exit_signal = REEL_NO_OFFSET,
+		.exit_signal =
+			im->exit_signal > 0 ? im->exit_signal : REEL_NO_OFFSET,
 		.ranks = 1,
 		.clock_error_ns = strace_sources_error_ns(&im->sources),
 		.job_json = "{\"imported_from\":\"strace\"}",

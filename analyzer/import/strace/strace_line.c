@@ -447,7 +447,11 @@ static enum strace_what parse_end(struct strace_text t, struct strace_line *out)
 		advance(&t, strlen("+++ exited with "));
 		return digits(t, &out->result) ? STRACE_EXITED : STRACE_OTHER;
 	}
-	return starts(t, "+++ killed by ") ? STRACE_KILLED : STRACE_IGNORED;
+	if (!starts(t, "+++ killed by "))
+		return STRACE_IGNORED;
+	advance(&t, strlen("+++ killed by "));
+	out->args = t; /* the name of the signal */
+	return STRACE_KILLED;
 }
 
 void strace_line_parse(struct strace_line *out, const char *line, size_t len)
