@@ -482,10 +482,16 @@ static void no_problem(const struct report *r, struct advice *a)
 						    "recorded");
 	else
 		advice_append(a->text,
-			      "checked: %sopens, metadata, small and random "
-			      "reads, small "
-			      "writes, syncs, checkpoints",
-			      judged ? "waiting, " : "");
+			      "checked: %sopens, metadata, %ssyncs, "
+			      "checkpoints%s",
+			      judged ? "waiting, " : "",
+			      r->completeness.no_size
+				      ? ""
+				      : "small and random reads, small "
+					"writes, ",
+			      r->completeness.no_size
+				      ? "; not all calls have a size"
+				      : "");
 	if (k)
 		advice_fact(a, "wait_share", "share", k->wait_share);
 	if (io_ns > 0) {

@@ -37,6 +37,7 @@ static void add_loss(struct report_completeness *c, const char *reason,
 		{"counted_files", &c->counted_files},
 		{"no_time", &c->no_time},
 		{"no_duration", &c->no_duration},
+		{"no_size", &c->no_size},
 		{"counted_after", &c->counted_after_ns},
 	};
 

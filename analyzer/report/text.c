@@ -384,11 +384,14 @@ static void print_row(const char *name, const struct report_group *g,
 	char num[REEL_NUM];
 	int at = NAME_COLUMNS;
 
-	if (!g->calls && !g->bytes) /* mappings have bytes without a call */
+	if (!g->calls && g->bytes <= 0) /* mappings have bytes without a call */
 		return;
 	printf("  %-*s", NAME_COLUMNS - 2, name);
 	reel_columns_right(&at, reel_num_count(num, g->calls), 10);
-	reel_columns_right(&at, m ? reel_num_bytes(num, (double)g->bytes) : "-",
+	reel_columns_right(&at,
+			   m && g->bytes != REPORT_NONE
+				   ? reel_num_bytes(num, (double)g->bytes)
+				   : "-",
 			   9);
 	if (m)
 		put_sizes(&at, m);
@@ -602,6 +605,19 @@ static void print_titles(void)
 	putchar('\n');
 }
 
+/* Reads or writes. If no call of an import has a size, their bytes are not known. */
+static void print_transfer(const struct report *r, const char *name,
+			   enum reel_group which)
+{
+	struct report_group group = r->group[which];
+
+	if (!group.bytes && r->completeness.no_size > 0 &&
+	    r->completeness.no_size >= r->group[REEL_GROUP_READ].calls +
+					       r->group[REEL_GROUP_WRITE].calls)
+		group.bytes = REPORT_NONE;
+	print_row(name, &group, &r->transfer[which == REEL_GROUP_WRITE]);
+}
+
 static void print_transfers(const struct report *r)
 {
 	struct report_group group, advice = r->meta[REPORT_META_ADVICE];
@@ -609,8 +625,8 @@ static void print_transfers(const struct report *r)
 	if (!r->calls)
 		return;
 	print_titles();
-	print_row("read", &r->group[REEL_GROUP_READ], &r->transfer[0]);
-	print_row("write", &r->group[REEL_GROUP_WRITE], &r->transfer[1]);
+	print_transfer(r, "read", REEL_GROUP_READ);
+	print_transfer(r, "write", REEL_GROUP_WRITE);
 	group = sum_groups(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE,
 			   REEL_GROUP_NONE);
 	print_row("open, close", &group, NULL);

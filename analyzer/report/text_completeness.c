@@ -375,7 +375,8 @@ static void add_unknown(struct reel_buf *b, const struct report *r)
 		const char *values;
 		int64_t calls;
 	} unknown[] = {{"times", r->completeness.no_time},
-		       {"durations", r->completeness.no_duration}};
+		       {"durations", r->completeness.no_duration},
+		       {"sizes", r->completeness.no_size}};
 	char num[REEL_NUM];
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)

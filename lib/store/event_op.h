@@ -71,7 +71,7 @@ static inline int64_t metric_bytes(const struct reel_event *ev)
 static inline bool metric_eof(const struct reel_event *ev)
 {
 	return ev->group == REEL_GROUP_READ && ev->layer != REEL_LAYER_MMAP &&
-	       ev->err == 0 && ev->result == 0;
+	       ev->err == 0 && ev->result == 0 && ev->asked != REEL_NO_SIZE;
 }
 
 static inline uint32_t metric_calls(const struct reel_event *ev)

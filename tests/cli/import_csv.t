@@ -33,6 +33,13 @@ is 'by number, --map alone, a header' "$(events)" "$want"
 tail -n +2 comma.csv >rows.csv
 import --map 'start=#1,call=#2,path=#3,offset=#4,size=#5,duration=#6,rank=#7' rows.csv
 is 'by number without a header' "$(events)" "$want"
+import --map 'start=ts,call=op,path=file,duration=dur' comma.csv
+is 'reads of an unknown size are no end of a file' "$(sql s.db 'SELECT sum(eof_reads), sum(calls) FROM v_group' |
+	tr "$tab" ' ')" '0 3'
+"$IOREEL" report s.db >out
+check 'the report says that sizes are not known' '
+	grep -q "the sizes of all calls are not known" out && grep -qE "^  read +2 +- " out &&
+	! grep -q "small" out'
 awk 'BEGIN { print "ts,op,file,bytes,r"; for (i = 0; i < 1100000; i++)
 	printf "%d,read,/d/%d,1,%d\n", i, i, i % 2 }' >many.csv
 import --map 'start=ts,call=op,path=file,size=bytes,rank=r' many.csv
