@@ -108,6 +108,51 @@ static const struct overlap_span *epoch_at(const struct overlap_span *epoch,
 	return i ? &epoch[i - 1] : NULL;
 }
 
+/* The end of the last fetch, backward pass or optimizer step of @s; 0: it has none. */
+static int64_t trained_until(const struct overlap_rank *r,
+			     const struct overlap_job *job,
+			     const struct overlap_step *s)
+{
+	static const uint32_t kinds[] = {REEL_SPAN_FETCH, REEL_SPAN_BACKWARD,
+					 REEL_SPAN_OPTIMIZER};
+	int64_t end_ns = 0;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		uint32_t n,
+			i = overlap_find_spans(job, r->process, kinds[k], &n);
+
+		while (n && job->span[i + n - 1].start_ns >= s->start_ns) {
+			const struct overlap_span *at = &job->span[i + --n];
+
+			if (at->thread == s->thread && at->count == 1 &&
+			    at->end_ns <= s->start_ns + s->dur_ns &&
+			    at->end_ns > end_ns)
+				end_ns = at->end_ns;
+		}
+	}
+	return end_ns;
+}
+
+/*
+ * The last step of a loop that takes its batches by hand, or was interrupted, has no end
+ * but that of the program: what follows its training, and takes longer than any step
+ * before, is no part of it.
+ */
+static void cut_last_step(struct overlap_rank *r, const struct overlap_job *job)
+{
+	struct overlap_step *last = &r->step[r->steps - 1];
+	int64_t longest_ns = 0, end_ns;
+
+	if (r->steps < 3 || last->count != 1)
+		return;
+	for (uint32_t i = 1; i + 1 < r->steps; i++)
+		if (r->step[i].dur_ns / r->step[i].count > longest_ns)
+			longest_ns = r->step[i].dur_ns / r->step[i].count;
+	end_ns = trained_until(r, job, last);
+	if (end_ns && last->start_ns + last->dur_ns - end_ns > longest_ns)
+		last->dur_ns = end_ns - last->start_ns;
+}
+
 static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 		      struct reel_error *err)
 {
@@ -159,6 +204,8 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 		kept++;
 	}
 	r->steps = kept;
+	if (kept)
+		cut_last_step(r, job);
 	return 0;
 }
 

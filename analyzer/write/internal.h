@@ -145,7 +145,6 @@ struct writer_trainers {
 	struct writer_trainer *trainer;
 	uint32_t trainers, room;
 	struct reel_intmap by_thread; /* index of trainer */
-	struct reel_intmap marking;   /* processes that mark steps */
 	uint32_t last_span;	      /* the highest id */
 };
 

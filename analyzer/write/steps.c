@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps of a process that trains and marks none: its loop takes the batches from no
- * loader. A step lasts from the end of an optimizer step to the end of the next one
+ * Steps of a thread that trains and marks none, or none any more: its loop takes the
+ * batches from no loader, or keeps those of a first pass. A step lasts from the end of an optimizer step to the end of the next one
  * in its thread; the first from its backward pass, as nothing shows where its batch
  * was requested.
  *
@@ -17,11 +17,6 @@
 #include "analyzer/write/internal.h"
 
 #define STEPS_LEAST 2 /* a single one is no loop */
-
-static bool marks_steps(const struct writer_trainers *all, uint32_t process)
-{
-	return reel_intmap_find(&all->marking, process) != REEL_NO_INDEX;
-}
 
 static struct writer_trainer *trainer_of(struct writer_trainers *all,
 					 const struct reel_span_event *sp,
@@ -40,7 +35,20 @@ static struct writer_trainer *trainer_of(struct writer_trainers *all,
 		t->thread = sp->thread;
 		t->first_ns = sp->start_ns;
 	}
+	if (!t->steps && !t->backwards)
+		t->first_ns = sp->start_ns;
 	return t;
+}
+
+/* Forget what was seen of @thread: it is part of the marked step that ends, or of no loop. */
+static void see_step(struct writer_trainers *all, uint32_t thread)
+{
+	uint32_t i = reel_intmap_find(&all->by_thread, thread);
+
+	if (i == REEL_NO_INDEX)
+		return;
+	all->trainer[i].steps = 0;
+	all->trainer[i].backwards = all->trainer[i].trained = false;
 }
 
 static int add_optimizer(struct writer_trainer *t, int64_t end_ns,
@@ -66,14 +74,13 @@ int writer_steps_see(struct reel_writer *w, const struct reel_span_event *sp,
 
 	if (sp->span_id > all->last_span)
 		all->last_span = sp->span_id;
-	if (sp->kind == REEL_SPAN_STEP)
-		return reel_intmap_get(&all->marking, sp->process, err) ==
-				       REEL_NO_INDEX
-			       ? -1
-			       : 0;
+	if (sp->kind == REEL_SPAN_STEP) {
+		see_step(all, sp->thread);
+		return 0;
+	}
 	if ((sp->kind != REEL_SPAN_OPTIMIZER &&
 	     sp->kind != REEL_SPAN_BACKWARD) ||
-	    sp->count != 1 || marks_steps(all, sp->process))
+	    sp->count != 1)
 		return 0;
 	t = trainer_of(all, sp, err);
 	if (!t)
@@ -115,8 +122,7 @@ int writer_steps_put(struct reel_writer *w, struct reel_error *err)
 	for (uint32_t i = 0; i < all->trainers; i++) {
 		const struct writer_trainer *t = &all->trainer[i];
 
-		if (t->steps >= STEPS_LEAST && !marks_steps(all, t->process) &&
-		    put_steps(w, t, err))
+		if (t->steps >= STEPS_LEAST && put_steps(w, t, err))
 			return -1;
 	}
 	return 0;
@@ -130,5 +136,4 @@ void writer_steps_fini(struct reel_writer *w)
 		free(all->trainer[i].end_ns);
 	free(all->trainer);
 	reel_intmap_fini(&all->by_thread);
-	reel_intmap_fini(&all->marking);
 }

@@ -528,6 +528,26 @@ for i in ioreel.steps(batches()):
 PY
 check 'steps that read less than their fetches' '
 	! "$IOREEL" report own_twice.reel | grep -q WAIT-UNKNOWN'
+cat loop.py - <<'PY' | job by_hand
+kept = ioreel.steps(range(20))
+for i in range(10):
+    next(kept)
+    train(i)
+time.sleep(2)
+PY
+check 'what follows a loop that takes its batches by hand is no part of its last step' '
+	[ "$(ioreel sql --format tsv by_hand.reel \
+		"SELECT loop_ns < 1e9, steps FROM v_rank" | tail -1 | tr "\t" " ")" = "1 10" ]'
+cat loop.py - <<'PY' | job cycled
+for i in ioreel.steps(range(4)): # a first pass, which is kept
+    batch()
+    train(i)
+for i in range(30):
+    train(i)
+PY
+check 'WAIT-UNKNOWN: most of the training is in no marked step' '
+	"$python" said.py cycled WAIT-UNKNOWN "is not known" &&
+	grep -q "30 of 34 steps take their batch from no loader" cycled.words'
 cat loop.py - <<'PY' | job own_thread
 import queue, threading
 ready = queue.Queue(20)
