@@ -374,14 +374,35 @@ int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 	return rc;
 }
 
+/* Reads of whole blocks, as of row groups, for single samples: an epoch reads each block
+ * for many of them. @samples become those of an epoch. */
+static int fit_blocks(struct fit *f, int64_t *samples, int64_t steps)
+{
+	struct workload *w = f->w;
+	int64_t read = steps * w->pipeline.batch;
+	int64_t repeats = (read + *samples - 1) / *samples;
+
+	if (!f->records || repeats < 2 || w->pipeline.repeats > 1)
+		return 0;
+	w->pipeline.repeats = repeats;
+	*samples *= repeats;
+	return fit_reason(f, "pipeline.repeats", 0.7,
+			  "an epoch reads %lld samples, and the data set has "
+			  "%lld",
+			  (long long)read, (long long)(*samples / repeats));
+}
+
 /* An epoch may end before all samples were read: the last batch is dropped, or the
  * job counts its steps. */
 static int fit_steps_of_epoch(struct fit *f, int64_t samples, int64_t steps)
 {
 	struct workload *w = f->w;
 	int64_t ranks = f->ranks ? f->ranks : 1, batch = w->pipeline.batch;
-	int64_t left = samples - steps * batch;
+	int64_t left;
 
+	if (fit_blocks(f, &samples, steps))
+		return -1;
+	left = samples - steps * batch;
 	w->pipeline.drop_last = left > 0 && left < ranks * batch;
 	if (left >= ranks * batch) {
 		w->steps_per_epoch = f->steps_of_epoch;

@@ -238,8 +238,10 @@ static int prefetch_of_workers(struct fit *f)
 			    "(SELECT worker FROM evaluation_worker) "
 			    "UNION ALL SELECT "
 			    "start_ns, -1 FROM v_span WHERE name = 'fetch' "
-			    "AND detail IS NOT -2 "
-			    "ORDER BY 1",
+			    "AND detail IS NOT -2 UNION ALL "
+			    "SELECT start_ns, 0 FROM v_span WHERE name = "
+			    "'epoch' AND process_id = (SELECT process_id FROM "
+			    "rank_time ORDER BY rank LIMIT 1) ORDER BY 1",
 			    f->err))
 		while (reel_view_next(&v)) {
 			int64_t change = reel_view_exact(&v, "change");
@@ -247,7 +249,8 @@ static int prefetch_of_workers(struct fit *f)
 			if (evaluating && change < 0 &&
 			    fit_evaluates(f, reel_view_exact(&v, "ns")))
 				continue;
-			begun += change;
+			/* Batches of a pass that was left are not taken. */
+			begun = change ? begun + change : 0;
 			if (begun < -ranks) /* a fetch found the end */
 				begun = -ranks;
 			if (begun > ahead)

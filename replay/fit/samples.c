@@ -312,6 +312,10 @@ static int samples_of_files(struct fit *f)
 		fit_drop_looks(f);
 		return 0;
 	}
+	if (fit_reopens(f) && fit_reads_whole(f) && f->steps > f->visits)
+		return sample_a_step(f, format,
+				     "the steps are more than the visits of "
+				     "files");
 	if (fit_reopens(f) && fit_reads_whole(f))
 		return fit_reason(f, "dataset.samples_per_file", 0.5,
 				  "each visit of a file reads it whole") ||

@@ -344,6 +344,71 @@ for how in before within; do
 done
 check 'data that was read before the first step: said' 'grep -q "^pipeline.in_memory  *90 %  the job read 100 % of the bytes before its first step" before.why'
 check 'not of data that the steps read' '! grep -q "before its first step" within.why'
+# A sample takes a whole block, as of a row group: an epoch reads each block for many.
+head -c 200000 /dev/urandom >blocks.bin
+cat >blocks.py <<'PY'
+import os, random, ioreel
+size = 5000
+random.seed(1)
+fd = os.open("blocks.bin", os.O_RDONLY)
+def batches():
+    places = [k % 40 for k in range(400)]
+    random.shuffle(places)
+    for i in range(0, 400, 4):
+        for k in places[i:i + 4]:
+            os.pread(fd, size, k * size)
+        yield i
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(batches()):
+            pass
+PY
+"$IOREEL" record -q -o blocks.reel -- python3 blocks.py
+check 'reads of blocks: fit' '"$IOREEL" fit -q blocks.reel -o job.json'
+is 'an epoch reads each block so often' "$(key '["pipeline"]["repeats"]') $(key '["pipeline"]["batch"]') $(key '["dataset"]["samples_per_file"]')" '10 4 40'
+
+# Files that are read in parts, with more steps than files.
+cat >parts.py <<'PY'
+import os, ioreel
+def batches():
+    with open("parts.bin", "rb", buffering=0) as f:
+        while f.read(7000 if f.tell() % 3 else 3000):
+            yield 1
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(batches()):
+            pass
+PY
+head -c 300000 /dev/urandom >parts.bin
+"$IOREEL" record -q -o parts.reel -- python3 parts.py
+check 'a file in parts: fit' '"$IOREEL" fit -q parts.reel -o job.json'
+check 'its samples are at least as many as the steps' "[ $(key '["dataset"]["samples_per_file"]') -ge 40 ]"
+
+# Loops that are left: batches that their workers began are never taken.
+cat >left.py <<'PY'
+import os, time, ioreel
+for epoch in range(6):
+    with ioreel.span("epoch", epoch):
+        r, w = os.pipe()
+        if os.fork() == 0:
+            os.close(w)
+            ioreel.note("role", "worker")
+            for batch in range(8):
+                with ioreel.span("preprocess"):
+                    open("n/%d.dat" % batch, "rb").read()
+            os.read(r, 1)
+            os._exit(0)
+        os.close(r)
+        time.sleep(0.05)
+        for step in ioreel.steps(range(2)):
+            time.sleep(0.002)
+        os.close(w)
+        os.wait()
+PY
+"$IOREEL" record -q -o left.reel -- python3 left.py
+check 'loops that are left early: fit' '"$IOREEL" fit -q left.reel -o job.json'
+check 'the batches that nothing took do not add up' "[ $(key '["pipeline"]["prefetch"]') -le 8 ]"
+
 # A job that makes its data set cannot say what a run needs that finds it.
 rm -rf makes.reel
 "$IOREEL" record -q -o makes.reel -- sh -c 'head -c 100000 /dev/zero >made.npy; cat made.npy >/dev/null'
