@@ -636,6 +636,7 @@ WHERE times > 1.5 AND abs(times - round(times)) < 0.1 AND opens >= round(times)
 
 -- v_reread_file: data files of which an epoch of the first rank reads three times their
 -- bytes or more: a cache of chunks or blocks is too small for the order of the samples.
+-- A file that is opened for each time that it is read was asked for so often.
 --   times            bytes read in an epoch over the size
 -- unit: times, bytes    empty: no row
 -- source: ioreel-report(1), "REREAD"
@@ -648,7 +649,8 @@ SELECT file_id, path, CAST(read_bytes AS REAL) / size_bytes / epochs, size_bytes
 FROM v_file, epoch
 WHERE class = 'data' AND kind = 'file' AND size_bytes > 0 AND write_bytes = 0
 	AND mapped_bytes = 0 AND epochs > 0
-	AND read_bytes >= 3.0 * size_bytes * epochs;
+	AND read_bytes >= 3.0 * size_bytes * epochs
+	AND read_bytes >= 2.0 * size_bytes * opens;
 
 -- v_framework: which frameworks the hooks found, or a profile is of; python: the
 -- job ran one, by the name of an image or by the hooks, which load into any Python.

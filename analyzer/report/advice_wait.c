@@ -454,7 +454,9 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 			advice_append(a->try_this, " Then ");
 	} else if (waits_in_evaluations(k)) {
 		advice_append(
-			a->text, "; most of it, %s, is in evaluations.",
+			a->text,
+			"; most of it, %s, is in evaluations, or passes that "
+			"train nothing.",
 			reel_num_time(most,
 				      (double)k->evaluation_loop_wait_ns));
 		if (!evaluates_slowly(r)) /* else EVAL-WAIT says it */
@@ -561,11 +563,42 @@ static bool append_own_loop(const struct report *r, struct advice *a)
 	return true;
 }
 
+/* Is there a loop, by its fetches or its framework, and no step that shows it? */
+static bool append_no_loop(const struct report *r, struct advice *a)
+{
+	const char *fetches = NULL;
+	char num[REEL_NUM];
+
+	if (report_slowest(r) || report_is_counted(r) || !r->calls)
+		return false;
+	for (int64_t i = 0; i < r->ranks; i++)
+		if (r->rank[i].fetch_ns > 0)
+			fetches =
+				reel_num_time(num, (double)r->rank[i].fetch_ns);
+	if (!fetches && (r->sources || !r->framework))
+		return false;
+	advice_append(a->text,
+		      "no step of a loop is marked, so the share that it waits "
+		      "for its batches is not known");
+	if (fetches)
+		advice_append(a->text, "; fetches take %s", fetches);
+	advice_append(a->text, ".");
+	advice_append(a->try_this, "%s",
+		      r->sources ? "a profile of the loop beside it, or ioreel "
+				   "record."
+				 : "marks around the batches: "
+				   "ioreel.steps(batches) in Python, ioreel.h "
+				   "in C (man ioreel-anchors).");
+	return true;
+}
+
 bool advice_wait_unknown(const struct report *r, struct advice *a)
 {
 	char num[REEL_NUM], all[REEL_NUM];
 	int64_t unknown, steps;
 
+	if (append_no_loop(r, a))
+		return true;
 	if (!advice_unknown_steps(r, &unknown, &steps) &&
 	    !advice_reads_in_steps(r))
 		return false;

@@ -239,6 +239,11 @@ static void add_io_time(struct reel_buf *b, const struct report *r)
 			reel_num_time(time, (double)io_ns), advice_run(run, r),
 			advice_most_of(ranks, mean_ns),
 			reel_columns_percent(part, advice_of_run(r, io_ns)));
+	if (advice_of(r, "WAIT-UNKNOWN"))
+		reel_buf_puts(b,
+			      "; how long the job waits for its input is not "
+			      "known",
+			      NULL);
 	if ((double)r->clock_error_ns >= CLOCK_ERROR * (double)report_run_ns(r))
 		reel_buf_printf(
 			b, NULL, " (times are known to within %s)",

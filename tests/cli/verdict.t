@@ -317,11 +317,15 @@ cat >blocks.py <<'PY'
 import sys
 exec(open("job.py").read())
 def samples(n):
-    for i in range(n):
-        with open("blocks.h5", "rb", buffering=0) as f:
-            f.read()
-        time.sleep(0.002)
-        yield i
+    with open("blocks.h5", "rb", buffering=0) as f:
+        for i in range(n):
+            if again:
+                os.pread(f.fileno(), 100000, 0)
+            else:
+                open("blocks.h5", "rb", buffering=0).read()
+            time.sleep(0.002)
+            yield i
+again = sys.argv[2:] != ["whole"]
 for epoch in range(2):
     with ioreel.span("epoch", epoch):
         for step in ioreel.steps(samples(int(sys.argv[1]))):
@@ -331,7 +335,9 @@ record blocks "$python" blocks.py 5
 check 'REREAD: an epoch reads each byte several times' '
 	grep -q "REREAD an epoch reads 500 kB of 1 data file (blocks.h5) of 100 kB: each byte 5 times. Try: a chunk cache" blocks.words'
 record blocks2 "$python" blocks.py 2
-check 'no REREAD: twice may be what the samples ask for' '! grep REREAD blocks2.words'
+record blocks3 "$python" blocks.py 5 whole
+check 'no REREAD: twice may be what the samples ask for, and so are whole files' '
+	! grep REREAD blocks2.words blocks3.words'
 
 # The iterator of each loop takes long to make, as if it started workers; each other
 # batch takes 2 ms.

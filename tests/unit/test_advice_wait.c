@@ -147,6 +147,16 @@ static void stepless(void)
 	   "a rank without steps is judged by its I/O: %s", verdict);
 	r.io_ns = 2 * S;
 	ok(has(&r, "IO-BOUND"), "IO-BOUND of a rank without steps");
+	r.io_ns = S;
+	k.fetch_ns = S;
+	ok(only(&r, "WAIT-UNKNOWN", "10 %; how long the job waits for") &&
+		   strstr(r.advice[0].text, "fetches take 1.00 s"),
+	   "fetches without a step: %s", r.advice[0].text);
+	r.ranks = 0;
+	ok(only(&r, "NO-PROBLEM", "10 %."), "a job that may have no loop");
+	r.framework = "PyTorch 2.13.0";
+	ok(only(&r, "WAIT-UNKNOWN", "is not known"),
+	   "a framework without a step");
 }
 
 /* I/O of the stepping thread. */
