@@ -208,6 +208,11 @@ import four
 check 'four logs of one job: one run with the counters of all' 'text same one1.db one2.db one3.db one4.db s.db'
 is 'four sources' "$(sql s.db 'SELECT count(*), (SELECT count(*) FROM run) FROM source' | tr "$tab" ' ')" '4 1'
 
+rm -f s.db
+check 'logs of two jobs, years apart, are no run' '
+	! "$IOREEL" import -q "$data/dlio_2110365.darshan" "$data/imbalanced_io.darshan" -o s.db 2>err &&
+	grep -q "the logs are of different jobs, 3116902 and" err && [ "$(wc -l <err)" = 1 ] && [ ! -e s.db ]'
+
 import "$IOREEL_DATA/cosmictagger/cosmic_p8.darshan"
 is 'cosmictagger: the figures of VaniDL' "$(text vanidl s.db)" \
 	'313872 events, 21 files, 46.40 s by VaniDL, 16.12 s true, mean 5170, median 2529'

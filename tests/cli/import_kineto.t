@@ -115,6 +115,8 @@ cp s.db first.db
 check 'an array that is not closed, the base before it' \
 	'import open.json && for t in v_span v_step counter; do
 		sql first.db "SELECT * FROM $t" >a; sql s.db "SELECT * FROM $t" >b; cmp a b || exit 1; done'
+is 'its missing end is a loss' "$(sql s.db "SELECT count FROM loss WHERE reason = 'not_understood'")" \
+	"$(($(sql first.db "SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'not_understood'") + 1))"
 check 'gzip is undone, the same file gives the same bytes' \
 	'mkdir -p d && gzip -c new.json >d/new.json && (cd d && import new.json) && cmp first.db d/s.db'
 

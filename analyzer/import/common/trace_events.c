@@ -375,6 +375,9 @@ int trace_events_next(struct trace_events *t, struct trace_event *ev,
 			return -1;
 		switch (token.type) {
 		case REEL_JSON_END:
+			/* An array of a tool that may be killed has no end; in
+			 * an object, all that follows is lost. */
+			t->rules.bad += !t->top_is_array && !t->lines;
 			return 0;
 		case REEL_JSON_ARRAY_END:
 			t->in_array = t->lines;

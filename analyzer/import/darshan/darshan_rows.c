@@ -36,9 +36,33 @@ void darshan_rows_fini(struct darshan_rows *r)
 	free(r->command);
 }
 
+/* Seconds between logs of processes that a script starts one after the other. */
+#define GAP_NS INT64_C(60000000000)
+
+/* Is @job another one than that of the logs before? Without a scheduler each process has
+ * a job id of its own: logs of other ids are far apart in time, too. */
+static bool is_other_job(const struct darshan_rows *r,
+			 const struct darshan_job *job)
+{
+	int64_t after_ns = job->start_ns - r->end_ns;
+	int64_t before_ns = r->start_ns - job->end_ns;
+	int64_t gap_ns = after_ns > before_ns ? after_ns : before_ns;
+
+	return r->command && job->job_id != r->job_id && gap_ns > GAP_NS &&
+	       gap_ns / 2 > (r->end_ns - r->start_ns) / 2 +
+				    (job->end_ns - job->start_ns) / 2;
+}
+
 int darshan_rows_log(struct darshan_rows *r, uint32_t source, uint32_t log,
 		     const struct darshan_job *job, struct reel_error *err)
 {
+	if (is_other_job(r, job))
+		return reel_fail(err, REEL_E_FORMAT,
+				 "the logs are of different jobs, %lld and "
+				 "%lld, far apart in time: import each alone",
+				 (long long)r->job_id, (long long)job->job_id);
+	if (!r->command)
+		r->job_id = job->job_id;
 	if (gather_source(r->gather, source, err))
 		return -1;
 	r->source = source;

@@ -20,7 +20,8 @@ struct darshan_rows {
 	struct reel_writer_run run;
 	char *command; /* of the first log */
 	int64_t start_ns, end_ns;
-	char host[65]; /* the first of DXT */
+	int64_t job_id; /* of the first log */
+	char host[65];	/* the first of DXT */
 	/* The log at hand. */
 	uint32_t source, log;
 	const char *exe;
