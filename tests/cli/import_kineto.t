@@ -274,6 +274,20 @@ else
 	skip 'real profiles' 'IOREEL_DATA has none'
 fi
 
+# TensorBoard keeps the runs of a folder beside each other.
+mkdir runs && python3 - <<'PY'
+import json
+for run, base_us in ((1, 0), (2, 900000000)):
+    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % i, "pid": run,
+               "tid": run, "ts": base_us + i * 1000, "dur": 900} for i in range(5)]
+    json.dump({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events},
+              open("runs/node_%d.1.pt.trace.json" % run, "w"))
+PY
+rm -f s.db
+check 'runs of a folder, a quarter of an hour apart, are no ranks' '
+	! "$IOREEL" import -q runs -o s.db 2>err && grep -q "are of different runs, 899 s apart" err &&
+	[ "$(wc -l <err)" = 1 ] && [ ! -e s.db ]'
+
 # Kernels that run while the loop fetches: the fetches keep no one waiting.
 cat >hidden.py <<'PY'
 import json, sys

@@ -30,7 +30,8 @@
 #include "analyzer/import/common/table.h"
 #include "analyzer/import/profile/intervals.h"
 
-#define SPAN_BYTES (1u << 20) /* of spans in memory */
+#define RUN_GAP_NS INT64_C(60000000000) /* between processes of a run */
+#define SPAN_BYTES (1u << 20)		/* of spans in memory */
 #define TIME_NS_MOST (INT64_MAX / 4)
 
 enum role {
@@ -62,6 +63,7 @@ struct cycle {
 	uint32_t process;
 	int64_t pid, rank;	  /* -1: not known */
 	int64_t start_ns, end_ns; /* as the file gives them */
+	int64_t base_ns;	  /* their time 0 */
 	const char *worker;	  /* what its name begins with */
 };
 
@@ -480,8 +482,9 @@ static int put_file(struct import *im, const struct trace_events *t,
 		im->ranks = ranks;
 	im->bad += trace_events_bad(t);
 	gather_process_row(im->gather, im->process)->rank = (int)rank;
-	im->cycle[im->cycles++].rank = rank;
 	base_ns = base_ns < 0 ? 0 : base_ns;
+	im->cycle[im->cycles].base_ns = base_ns;
+	im->cycle[im->cycles++].rank = rank;
 	if (put_spans(im, base_ns, err) || put_computation(im, base_ns, err) ||
 	    (!im->steps.n && put_steps_of_fetches(im, base_ns, err)) ||
 	    put_backwards(im, base_ns, err))
@@ -693,6 +696,38 @@ static const char *job_json(const struct import *im, char out[static 64])
 	return out;
 }
 
+/* The time between files of two processes; below 0, they overlap. */
+static int64_t gap_of(const struct cycle *a, const struct cycle *b)
+{
+	int64_t after_ns = b->base_ns + b->start_ns - a->base_ns - a->end_ns;
+	int64_t before_ns = a->base_ns + a->start_ns - b->base_ns - b->end_ns;
+
+	return after_ns > before_ns ? after_ns : before_ns;
+}
+
+/* Files that name no ranks, of processes that are never there at a time: TensorBoard keeps
+ * the runs of a folder beside each other. */
+static int refuse_runs(const struct import *im, const struct import_input *in,
+		       struct reel_error *err)
+{
+	for (uint32_t i = 1; i < im->cycles; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			const struct cycle *a = &im->cycle[k];
+			const struct cycle *b = &im->cycle[i];
+
+			if (a->rank < 0 && b->rank < 0 &&
+			    a->process != b->process &&
+			    gap_of(a, b) > RUN_GAP_NS)
+				return reel_fail(
+					err, REEL_E_FORMAT,
+					"'%s' and '%s' are of different runs, "
+					"%lld s apart: import each run alone",
+					in->path[k], in->path[i],
+					(long long)(gap_of(a, b) / 1000000000));
+		}
+	return 0;
+}
+
 static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
@@ -709,6 +744,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 
 		rc = read_file(&im, path, err);
 	}
+	if (!rc)
+		rc = refuse_runs(&im, in, err);
 	if (!rc && im.bad)
 		rc = reel_writer_loss(w, 0, "not_understood", "events", im.bad,
 				      err);
