@@ -206,6 +206,15 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 
 	append_worker_shares(k, a);
 	if (k->worker_busy_share < advice_threshold.idle_share &&
+	    r->queue.several) {
+		advice_append(a->text, " A step takes batches from several "
+				       "loaders: which of them it waits for "
+				       "is not known.");
+		advice_append(a->try_this, "more workers for the loader whose "
+					   "batches take longest to make.");
+		return;
+	}
+	if (k->worker_busy_share < advice_threshold.idle_share &&
 	    !cannot_keep_up(r, k)) {
 		if (waits_for_slow_batches(r))
 			append_slow_batches(r, k, a);

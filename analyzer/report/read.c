@@ -575,11 +575,17 @@ static int read_queue(struct report *r, struct reel_error *err)
 	if (!k || !advice_workers_idle(k))
 		return 0;
 	reel_view_open(&v, r->st,
-		       "SELECT mean_depth, empty_share, unready_share "
+		       "SELECT mean_depth, empty_share, unready_share, "
+		       "(SELECT count(*) FROM v_span f JOIN span s "
+		       "ON s.span_id = f.parent_id WHERE f.process_id = ?1 "
+		       "AND f.name = 'fetch' AND f.detail IS NULL "
+		       "AND s.name = 'step') * 2 > ?2 AS several "
 		       "FROM v_loader WHERE process_id = ?1",
 		       err);
 	reel_view_bind(&v, 1, k->process_id);
+	reel_view_bind(&v, 2, k->steps);
 	if (reel_view_next(&v)) {
+		r->queue.several = reel_view_int(&v, "several");
 		r->queue.mean_depth = reel_view_real(&v, "mean_depth");
 		r->queue.empty_share = reel_view_real(&v, "empty_share");
 		r->queue.unready_share = reel_view_real(&v, "unready_share");

@@ -121,9 +121,11 @@ struct report {
 		int64_t calls, bytes;
 	} stdio[2]; /* reads, writes of STDIO in the counters */
 	/* The queue of batches of the rank that waits most, where its workers are
-	 * often idle; REPORT_NONE: not known. unready_share: of its waits. */
+	 * often idle; REPORT_NONE: not known. unready_share: of its waits.
+	 * several: the loop takes batches from several loaders. */
 	struct {
 		double mean_depth, empty_share, unready_share;
+		bool several;
 	} queue;
 	struct {
 		int64_t processes;

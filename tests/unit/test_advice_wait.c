@@ -89,6 +89,12 @@ static void steps(void)
 	ok(has(&r, "INPUT-BOUND") &&
 		   !strstr(r.advice[0].try_this, "more workers"),
 	   "idle workers: no more of them");
+	r.queue.several = true;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "which of them it waits for") &&
+		   !strstr(r.advice[0].text, "not for reading"),
+	   "idle workers of several loaders: %s", r.advice[0].text);
+	r.queue.several = false;
 	k.own_batch_ns = 21 * S / 10;
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].text,
