@@ -268,6 +268,60 @@ static int fit_evaluation_step(struct fit *f)
 			       n);
 }
 
+/* The work on a sample of an evaluation: of its batches in workers, or in fetches. */
+#define OF_EVALUATIONS                                                         \
+	"WITH eval AS MATERIALIZED (SELECT process_id AS rank, start_ns, "     \
+	"start_ns + dur_ns AS end_ns FROM v_span WHERE name = 'eval'), "
+#define WITHOUT_CALLS                                                          \
+	"s.dur_ns - coalesce((SELECT sum(e.dur_ns) FROM v_event e WHERE "      \
+	"e.thread_id = s.thread_id AND e.start_ns >= s.start_ns AND "          \
+	"e.start_ns < s.start_ns + s.dur_ns), 0) AS ns "
+#define IN_EVALUATIONS                                                         \
+	"EXISTS (SELECT 1 FROM eval v WHERE v.rank = s.rank AND "              \
+	"s.start_ns >= v.start_ns AND s.start_ns < v.end_ns)"
+static const char batches_of_evaluations[] = OF_EVALUATIONS
+	"made AS (SELECT iif(m.process_id IN (SELECT process_id "
+	"FROM rank_time), m.process_id, p.parent_id) AS rank, m.* "
+	"FROM v_span m JOIN process p USING (process_id) WHERE "
+	"m.name = 'preprocess' AND m.closed) "
+	"SELECT " WITHOUT_CALLS "FROM made s WHERE s.process_id IN "
+	"(SELECT worker FROM evaluation_worker) OR " IN_EVALUATIONS
+	" LIMIT 500";
+static const char fetches_of_evaluations[] = OF_EVALUATIONS
+	"fetch AS (SELECT process_id AS rank, * FROM v_span WHERE "
+	"name = 'fetch' AND closed AND detail IS NOT -2) "
+	"SELECT " WITHOUT_CALLS "FROM fetch s WHERE " IN_EVALUATIONS
+	" LIMIT 500";
+
+static int fit_evaluation_work(struct fit *f)
+{
+	struct workload_evaluation *to = &f->w->evaluation;
+	bool workers = true;
+	int64_t *value;
+	uint32_t n;
+	int rc = fit_column(f, batches_of_evaluations, &value, &n);
+
+	if (!rc && !n && !f->w->pipeline.readers) {
+		workers = false;
+		free(value);
+		rc = fit_column(f, fetches_of_evaluations, &value, &n);
+	}
+	for (uint32_t i = 0; !rc && i < n; i++)
+		value[i] = value[i] > 0 ? value[i] / to->batch : 0;
+	if (!rc && n) {
+		fit_work(f, value, n);
+		rc = quantiles_of(&to->sample_ns, value, n, FIT_QUANTILES,
+				  f->err);
+	}
+	free(value);
+	if (rc)
+		return -1;
+	return fit_reason(f, "evaluation.sample_ns", n ? 0.7 : 0,
+			  n ? "time of %u %s of evaluations without their calls"
+			    : "no batch of an evaluation was marked",
+			  n, workers ? "batches" : "fetches");
+}
+
 /* Files that evaluations read, each counted once. 0 or -1. */
 static int64_t count_evaluated(const struct fit *f)
 {
@@ -309,5 +363,5 @@ int fit_evaluation(struct fit *f)
 			  "%lld evaluations in %lld epochs", (long long)n,
 			  (long long)f->epochs) ||
 	       fit_evaluation_samples(f) || fit_evaluation_batch(f) ||
-	       fit_evaluation_step(f);
+	       fit_evaluation_step(f) || fit_evaluation_work(f);
 }

@@ -36,6 +36,8 @@ struct running {
 	struct run_result *result;
 	struct readers *readers, *evaluators;
 	struct schedule schedule, evaluation;
+	struct workload
+		evaluated; /* @w with the sample times of its evaluation */
 	struct work_steps compute;
 	struct checkpoints *checkpoints;
 	struct reel_progress progress;
@@ -475,6 +477,10 @@ static int begin(struct running *r, struct reel_error *err)
 	struct reader_plan plan = plan_of(r, w);
 	struct reader_plan second = plan;
 
+	r->evaluated = *w;
+	if (w->evaluation.sample_ns.n)
+		r->evaluated.preprocess.sample_ns = w->evaluation.sample_ns;
+	second.w = &r->evaluated;
 	if (!plan.format)
 		return reel_fail(err, REEL_E_USAGE,
 				 "this build has no format '%s'",

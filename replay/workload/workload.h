@@ -82,6 +82,7 @@ struct workload_evaluation {
 	int64_t every_epochs; /* 0: never */
 	int64_t batch;
 	struct quantiles step_ns;
+	struct quantiles sample_ns; /* none: that of preprocess */
 };
 
 /* A state of the chain: a read of @bytes (0: one that asks at the end of the file),

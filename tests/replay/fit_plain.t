@@ -409,6 +409,41 @@ PY
 check 'loops that are left early: fit' '"$IOREEL" fit -q left.reel -o job.json'
 check 'the batches that nothing took do not add up' "[ $(key '["pipeline"]["prefetch"]') -le 8 ]"
 
+# Samples of the evaluation take longer than those of the training.
+mkdir e
+for i in 0 1 2 3 4 5 6 7; do head -c 5000 /dev/urandom >e/$i.npy; done
+cat >evaluates.py <<'PY'
+import time, ioreel
+def batch(names, seconds):
+    with ioreel.span("fetch"):
+        with ioreel.span("preprocess"):
+            for name in names:
+                open("e/%d.npy" % name, "rb").read()
+            time.sleep(seconds)
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for i in range(2):
+            with ioreel.span("step", i):
+                batch((2 * i, 2 * i + 1), 0.002)
+                time.sleep(0.005)
+    with ioreel.span("eval", epoch):
+        for i in range(2):
+            batch((4 + 2 * i, 5 + 2 * i), 0.04)
+PY
+"$IOREEL" record -q -o evaluates.reel -- python3 evaluates.py
+check 'slow samples of an evaluation: fit' '"$IOREEL" fit -q evaluates.reel -o job.json'
+check 'the work on a sample, of each' 'python3 -c "
+import json
+d = json.load(open(\"job.json\"))
+train, test = (sorted(d[k][\"sample_ns\"][\"quantiles\"]) for k in (\"preprocess\", \"evaluation\"))
+assert train[0] >= 1e6 and train[len(train) // 2] < 8e6 and test[0] >= 20e6, (train, test)"'
+"$IOREEL" gen -q job.json evaluates.d
+check 'the benchmark spends it' '"$IOREEL" run --json -q job.json --data evaluates.d >run.out &&
+	python3 -c "
+import json
+s = json.load(open(\"run.out\"))[\"evaluation_s\"]
+assert s >= 0.16, s"'
+
 # A job that makes its data set cannot say what a run needs that finds it.
 rm -rf makes.reel
 "$IOREEL" record -q -o makes.reel -- sh -c 'head -c 100000 /dev/zero >made.npy; cat made.npy >/dev/null'
