@@ -181,6 +181,18 @@ is 'ranges that nest or have an id of their process' \
 	'outer 100 30 1;inner 110 10 1;here 200 20 1;there 205 40 2;all 230 10 1;old 300 10 1;WAIT_FOR_DATA 400 10 3;'
 is 'an end before its beginning ends nothing' "$(rows 'SELECT reason, count FROM loss')" 'no_end 2;'
 
+# VizTracer adds the place of a call to its name.
+cat >viz.json <<'EOF'
+{"traceEvents":[
+ {"ph":"X","cat":"FEE","name":"step 3 (/w/train.py:9)","pid":1,"tid":1,"ts":100,"dur":50},
+ {"ph":"X","cat":"FEE","name":"data_loading (/w/train.py:10)","pid":1,"tid":1,"ts":110,"dur":20},
+ {"ph":"X","cat":"FEE","name":"step (/v/site-packages/torch/optim/sgd.py:80)","pid":1,"tid":1,"ts":135,"dur":5},
+ {"ph":"X","cat":"FEE","name":"f (x) (a:b)","pid":1,"tid":1,"ts":145,"dur":1}]}
+EOF
+import viz.json
+is 'names with a place' "$(rows 'SELECT name, detail FROM v_span ORDER BY start_ns')" \
+	'step 3;fetch ;step (/v/site-packages/torch/optim/sgd.py:80) ;f (x) (a:b) ;'
+
 # Chrome's developer tools write source maps before the events.
 { printf '{"metadata":{"sourceMaps":["%070000d"]},' 0; echo '"traceEvents":[{"ph":"X","name":"late","pid":1,"tid":1,"ts":1,"dur":2}]}'; } >late.json
 check 'events behind 70 kB of other values' 'import late.json && [ "$(rows "SELECT name, dur_ns FROM v_span")" = "late 2000;" ]'

@@ -72,20 +72,37 @@ static const struct known_name parts[] = {
 	{"dataloaderiter.__next__", REEL_SPAN_FETCH},
 };
 
+/* The length of @name without the place that VizTracer adds, as "step 3 (train.py:9)". 0:
+ * the place is in a package, whose functions have such names, too. */
+static size_t length_of(const char *name)
+{
+	const char *place = strrchr(name, '('), *line = strrchr(name, ':');
+	size_t n = strlen(name);
+
+	if (!place || place < name + 2 || place[-1] != ' ' || !line ||
+	    line < place || line[1 + strspn(line + 1, "0123456789")] != ')' ||
+	    name[n - 1] != ')')
+		return n;
+	return strstr(place, "/site-packages/") || strstr(place, "/lib/python")
+		       ? 0
+		       : (size_t)(place - 1 - name);
+}
+
 /* @name in lower case, separators as "_"; a number at its end goes to
  * *@number. */
 static bool plain_name(const char *name, char out[static NAME_BYTES],
 		       int64_t *number)
 {
-	size_t n = strlen(name), digits;
+	size_t n = length_of(name), digits;
 
 	*number = -1;
 	if (!n || n >= NAME_BYTES)
 		return false;
-	for (size_t i = 0; i <= n; i++)
-		out[i] = name[i] && strchr(" -:#=", name[i])
+	for (size_t i = 0; i < n; i++)
+		out[i] = strchr(" -:#=", name[i])
 				 ? '_'
 				 : (char)tolower((unsigned char)name[i]);
+	out[n] = '\0';
 	for (digits = n; digits && isdigit((unsigned char)out[digits - 1]);)
 		digits--;
 	if (digits && digits < n && n - digits <= 18) {

@@ -13,7 +13,8 @@ struct span_meaning {
 	int64_t number; /* at the end of the name, of a step or epoch; -1 */
 };
 
-/* Upper case counts as lower case, and blanks, "-", ":", "#", "=" as "_". */
+/* Upper case counts as lower case, and blanks, "-", ":", "#", "=" as "_". A place in a
+ * program behind the name, " (FILE:LINE)", is none of it. */
 struct span_meaning span_names_meaning(const char *name);
 
 #endif
