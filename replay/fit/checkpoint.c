@@ -418,6 +418,24 @@ static int fit_interval(struct fit *f, const struct fit_saves *s)
 			  (long long)f->steps);
 }
 
+/* Checkpoints that are written over earlier ones. Renames hide which those are. */
+static int fit_keep(struct fit *f, const struct fit_saves *s)
+{
+	int64_t paths;
+
+	if (fit_ask(f,
+		    "SELECT count(*) FROM v_file WHERE class = 'checkpoint' "
+		    "AND write_bytes > 0",
+		    0, &paths))
+		return -1;
+	if (s->renames || paths <= 0 || paths > s->files / 2)
+		return 0;
+	f->w->checkpoint.keep = (paths * s->saves + s->files - 1) / s->files;
+	return fit_reason(f, "checkpoint.keep", 0.8,
+			  "%lld checkpoint files were written to %lld paths",
+			  (long long)s->files, (long long)paths);
+}
+
 static int fit_groups(struct fit *f, struct fit_saves *s)
 {
 	for (uint32_t i = 0; i < s->groups && i < FILES_MOST; i++)
@@ -444,7 +462,7 @@ static int fit_groups(struct fit *f, struct fit_saves *s)
 				     "median of the marked checkpoints without "
 				     "their calls%s",
 				     fit_busy_words(f))) ||
-	       fit_interval(f, s);
+	       fit_keep(f, s) || fit_interval(f, s);
 }
 
 /* No file of a checkpoint was written: is the job without checkpoints, or does the

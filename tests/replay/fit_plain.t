@@ -436,13 +436,33 @@ check 'the work on a sample, of each' 'python3 -c "
 import json
 d = json.load(open(\"job.json\"))
 train, test = (sorted(d[k][\"sample_ns\"][\"quantiles\"]) for k in (\"preprocess\", \"evaluation\"))
-assert train[0] >= 1e6 and train[len(train) // 2] < 8e6 and test[0] >= 20e6, (train, test)"'
+train, test = (v[len(v) // 2] for v in (train, test))
+# a busy machine takes its share of both
+assert test > 5 * train, (train, test)
+open(\"test.ns\", \"w\").write(str(test))"'
 "$IOREEL" gen -q job.json evaluates.d
 check 'the benchmark spends it' '"$IOREEL" run --json -q job.json --data evaluates.d >run.out &&
 	python3 -c "
 import json
 s = json.load(open(\"run.out\"))[\"evaluation_s\"]
-assert s >= 0.16, s"'
+assert s >= 2 * 4 * 0.8e-9 * int(open(\"test.ns\").read()), s"'
+
+# Checkpoints that are written over the one before, or beside it.
+cat >saves.py <<'PY'
+import sys, ioreel
+for step in ioreel.steps(range(6)):
+    open("e/0.npy", "rb").read()
+    with ioreel.span("checkpoint"):
+        with open("last.ckpt" if sys.argv[1] == "over" else "%d.ckpt" % step, "wb") as f:
+            f.write(b"x" * 100000)
+PY
+for how in over beside; do
+	rm -rf saves.reel
+	"$IOREEL" record -q -o saves.reel -- python3 saves.py $how
+	check "checkpoints $how: fit" '"$IOREEL" fit -q saves.reel -o job.json'
+	case $how in over) keep=1 ;; *) keep=0 ;; esac
+	is "checkpoints $how: how many stay" "$(key '["checkpoint"]["keep"]')" $keep
+done
 
 # A job that makes its data set cannot say what a run needs that finds it.
 rm -rf makes.reel
