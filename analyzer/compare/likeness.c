@@ -295,6 +295,20 @@ static int count_threads(struct reel_store *st, bool higher, int64_t *n,
 			      n, &has, err);
 }
 
+/* Does the run have calls of I/O, or could it have them? A profile cannot. */
+static int measures_calls(struct reel_store *st, bool *yes,
+			  struct reel_error *err)
+{
+	int64_t by_events = 0;
+	bool has;
+
+	if (reel_store_int(st, "SELECT by_events FROM v_measured", &by_events,
+			   &has, err))
+		return -1;
+	*yes = by_events > 0;
+	return 0;
+}
+
 static int has_notes(struct reel_store *st, bool *yes, struct reel_error *err)
 {
 	int64_t n = 0;
@@ -315,7 +329,7 @@ static int find_same(struct reel_store *a, struct reel_store *b, bool note_a,
 {
 	struct threads in_a = {0}, in_b = {0};
 	const struct pairing *pair_a = &by_index, *pair_b = &by_index;
-	bool higher = !note_a && !note_b;
+	bool higher = !note_a && !note_b, calls_a, calls_b;
 	int rc = -1;
 
 	/* Two replays of one run have notes of the same threads. */
@@ -325,11 +339,13 @@ static int find_same(struct reel_store *a, struct reel_store *b, bool note_a,
 	}
 	if (count_threads(a, higher, &l->threads_a, err) ||
 	    count_threads(b, higher, &l->threads_b, err) ||
+	    measures_calls(a, &calls_a, err) ||
+	    measures_calls(b, &calls_b, err) ||
 	    read_threads(a, pair_a, &in_a, err) ||
 	    read_threads(b, pair_b, &in_b, err))
 		goto out;
 	l->threads_same = count_same(&in_a, &in_b, higher);
-	l->has_same = l->threads_a || l->threads_b;
+	l->has_same = calls_a && calls_b && (l->threads_a || l->threads_b);
 	if (l->has_same)
 		l->same_sequence_share =
 			(double)l->threads_same /

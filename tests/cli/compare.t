@@ -219,6 +219,9 @@ if command -v python3 >/dev/null; then
 else
 	skip 'the documents have what a run lacks' 'python3 is missing'
 fi
+echo '{"traceEvents":[{"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":2}]}' >profile.json
+check 'a profile has no call sequence to differ' 'ioreel compare a.reel profile.json >out &&
+	! grep -q "identical in" out'
 check 'the manual shows every option' \
 	'grep -qF "Fl -explain" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
 	grep -qF "Fl -class" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'
