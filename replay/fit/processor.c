@@ -15,8 +15,12 @@
 #define USED_LEAST 50  /* % of what others left, likewise */
 #define SHARE_LEAST 0.01
 
+#define LOOP_LEAST 0.35 /* of a processor, where the steps compute on it */
+
 struct processor {
 	int64_t wall_ns, cpus, job_ns, others_ns, stolen_ns;
+	/* Sums over the processes that step, from their first step on; 0: unknown. */
+	int64_t loop_ns, loop_wall_ns;
 };
 
 static int read_processor(struct fit *f, struct processor *p)
@@ -25,7 +29,17 @@ static int read_processor(struct fit *f, struct processor *p)
 	       fit_ask(f, OF_JOB("host.cpus"), 1, &p->cpus) ||
 	       fit_ask(f, OF_JOB("processor.job_ns"), -1, &p->job_ns) ||
 	       fit_ask(f, OF_JOB("processor.others_ns"), 0, &p->others_ns) ||
-	       fit_ask(f, OF_JOB("processor.stolen_ns"), 0, &p->stolen_ns);
+	       fit_ask(f, OF_JOB("processor.stolen_ns"), 0, &p->stolen_ns) ||
+	       fit_ask(f,
+		       "SELECT sum(CAST(value AS INTEGER)) FROM note WHERE "
+		       "key = 'loop.cpu_ns' AND process_id IN (SELECT "
+		       "process_id FROM rank_time)",
+		       0, &p->loop_ns) ||
+	       fit_ask(f,
+		       "SELECT sum(p.end_ns - s.start_ns) FROM process p JOIN "
+		       "(SELECT process_id, min(start_ns) AS start_ns FROM "
+		       "step GROUP BY process_id) s USING (process_id)",
+		       0, &p->loop_wall_ns);
 }
 
 /* Time in which the stepping threads and the workers had work to do, not counted
@@ -72,6 +86,11 @@ int fit_processor(struct fit *f)
 		most = left > (double)p.job_ns ? left : (double)p.job_ns;
 	f->job_percent = most > 0 ? 100 * (double)p.job_ns / most : -1;
 	f->busy = all - left >= BUSY_LEAST * all;
+	/* The start of a framework computes, whatever the steps do. */
+	if (p.loop_ns > 0 &&
+	    (double)p.loop_ns < LOOP_LEAST * (double)p.loop_wall_ns)
+		f->job_percent =
+			100 * (double)p.loop_ns / (double)p.loop_wall_ns;
 	/* A job that leaves processors idle sleeps, or has an accelerator: its time is
 	 * no wait for a processor. Threads of a pool do not say when they work. */
 	if (!f->busy || left - (double)p.job_ns >= IDLE_MOST * all ||

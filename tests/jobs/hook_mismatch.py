@@ -73,6 +73,9 @@ class _BaseDataLoaderIter(object):
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader):
         super(_MultiProcessingDataLoaderIter, self).__init__(loader)
+        self._shutdown = False
+    def _shutdown_workers(self):
+        self._shutdown = True
 class DataLoader(object):
     def _get_iterator(self):
         return _BaseDataLoaderIter(self)

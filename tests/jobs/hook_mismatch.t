@@ -29,7 +29,8 @@ broken() {
 
 broken 2.99 nothing 'on'
 broken 2.99 _BaseDataLoaderIter 'on, without loader'
-broken 2.99 _MultiProcessingDataLoaderIter 'on, without loader'
+broken 2.99 _MultiProcessingDataLoaderIter 'on, without loader, stop'
+broken 2.99 _shutdown_workers 'on, without stop'
 broken 2.99 __next__ 'on, without loader'
 broken 2.99 _reset 'on, without loader'
 broken 2.99 _get_iterator 'on, without loader'

@@ -7,6 +7,9 @@
 two='backward 6, checkpoint 2, epoch 2, fetch 8, optimizer 6, preprocess 6, step 6'
 job alone
 spans alone "$two"
+is 'alone: the processor time of the loop is noted' "$("$IOREEL" sql --format tsv alone.reel "
+	SELECT count(*), min(CAST(value AS INTEGER)) > 0 FROM note WHERE key = 'loop.cpu_ns'" |
+	tail -1 | tr '\t' ' ')" '1 1'
 reads alone 24
 job workers
 spans workers "$two, stop 2"

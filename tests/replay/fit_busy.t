@@ -59,6 +59,17 @@ check 'so its work is the recorded time' "python3 -c '
 import json
 a, b = (json.load(open(n))[\"compute\"][\"series_ns\"] for n in (\"quiet.json\", \"beside.json\"))
 assert a == b, (a, b)'"
+# The note of the hooks says how much the loop itself computes: its start may do more.
+cp -r job.reel kept.reel
+rm -rf job.reel
+{
+	sed 's/end = time.thread_time() + 0.003/time.sleep(0.03); end = 0/' job.py
+	echo 'ioreel.note("loop.cpu_ns", 5000000)'
+} >sleeps.py
+PYTHONPATH=$IOREEL_HOOKS "$IOREEL" record -q -o job.reel -- python3 sleeps.py
+fits sleeps 0.25 1.7
+is 'steps that sleep are no processor time, though the machine was busy' "$(on sleeps)" sleep
+rm -rf job.reel && mv kept.reel job.reel
 fits slept 0.02 1.7
 is 'a job that could have used more sleeps on a busy machine, too' "$(on slept)" sleep
 

@@ -47,6 +47,7 @@ import atexit
 import collections
 import os
 import threading
+import time
 import weakref
 
 from ioreel import profile, shim
@@ -62,6 +63,7 @@ _unsure = set()  # open epochs that have not trained yet
 _trained = {}   # id of a data set used in training: a reference to it
 _training = []  # not empty after the first training call
 _fed = []  # not empty once a thread trained without a loop of its own
+_cpu = []  # the processor time of this process when its first step began
 
 
 class Loader(object):
@@ -262,6 +264,8 @@ class Thread(object):
             shim.end(shim.STEP)
 
     def begin_step(self, epoch, since):
+        if not _cpu:
+            _cpu.append(time.process_time())
         epoch.in_step = True
         step = epoch.step = self.steps[epoch.level]
         self.steps[epoch.level] = step + 1
@@ -344,6 +348,7 @@ def _forked():
     """In a forked child no span is open: open ones are the parent's."""
     _epochs.clear()
     _unsure.clear()
+    del _cpu[:]
     _local.thread = Thread()
     shim.forget()
 
@@ -610,6 +615,9 @@ def _finish():
         for epoch in reversed(thread.stack[:]):
             thread.close(epoch)
         thread.end_closed()
+        if _cpu:
+            shim.note("loop.cpu_ns",
+                      "%d" % ((time.process_time() - _cpu[0]) * 1e9))
     except Exception:
         pass
 

@@ -85,7 +85,6 @@ def _hook_loader(torch):
     for name in ("__iter__", "_get_iterator"):
         wrap.patch(loaders, name, epochs.request_begins, epochs.request_ends)
     _hook_construction(workers)  # other loaders construct it themselves
-    _hook_stop(workers)
     wrap.patch(base, "__init__", started)
     wrap.patch(base, "_reset", reset)
     wrap.patch(base, "__next__", fetch_begins, epochs.fetch_ends)
@@ -97,7 +96,11 @@ def _hook_construction(iterator):
                epochs.request_ends)
 
 
-def _hook_stop(iterator):
+def _hook_stop(torch):
+    _stop_of(torch.utils.data.dataloader._MultiProcessingDataLoaderIter)
+
+
+def _stop_of(iterator):
     """It stops its workers after the last batch, or when it is dropped."""
     def begins(self):
         return None if self._shutdown else epochs.stopping_begins(self)
@@ -107,7 +110,7 @@ def _hook_stop(iterator):
 
 def _hook_stateful(loaders):
     _hook_construction(loaders._StatefulMultiProcessingDataLoaderIter)
-    _hook_stop(loaders._StatefulMultiProcessingDataLoaderIter)
+    _stop_of(loaders._StatefulMultiProcessingDataLoaderIter)
 
 
 def _hook_nodes(loader):
@@ -177,7 +180,8 @@ def _hook_load(torch):
         torch.serialization.load = torch.load
 
 
-PARTS = (("loader", _hook_loader), ("worker", _hook_worker),
+PARTS = (("loader", _hook_loader), ("stop", _hook_stop),
+         ("worker", _hook_worker),
          ("preprocess", _hook_preprocess), ("backward", _hook_backward),
          ("optimizer", _hook_optimizer), ("save", _hook_save),
          ("load", _hook_load))
