@@ -260,6 +260,10 @@ int run_result_print(const struct workload *w, const struct run_result *r,
 	       ranks == 1 ? "" : "s", reel_num_time(c, (double)r->wall_ns));
 	if (r->stopped)
 		printf("stopped by a signal: these are the steps until then\n");
+	if (w->ranks > 1 && w->ranks != ranks)
+		printf("ranks         %d, the job had %lld: mpirun -n %lld "
+		       "ioreel-mpi run\n",
+		       ranks, (long long)w->ranks, (long long)w->ranks);
 	printf("samples       %.4g samples/s\n", (double)r->samples / wall_s);
 	printf("AU            %s\n", reel_num_percent(a, au / 100));
 	printf("read          %s in %s calls, %s\n",

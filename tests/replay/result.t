@@ -57,6 +57,9 @@ if [ -x "$O/ioreel-mpi" ]; then
 	fits '2 ranks' "mpirun --allow-run-as-root --oversubscribe -n 2 $O/ioreel-mpi run base.json --data ds" \
 		'd["ranks"] == 2 and d["time"]["barrier_s"] > 0'
 fi
+check 'fewer ranks than those of the job are said' '
+	$run --set ranks=2 | grep -q "^ranks  *1, the job had 2: mpirun -n 2 ioreel-mpi run" &&
+	! $run | grep -q "^ranks"'
 check 'stopped by a signal' '"$IOREEL" run base.json --data ds --json --set compute.step_ns=50000000 >r.json 2>err & pid=$!
 	sleep 1; kill -INT $pid; wait $pid; [ $? = 130 ] && python3 valid.py "$schema" r.json && grep -q "\"complete\": false" r.json'
 
