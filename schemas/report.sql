@@ -14,9 +14,10 @@ SELECT r.name, nullif(r.command, ''), r.framework, r.host, r.ranks, r.workers,
 	(SELECT count(*) FROM thread JOIN process USING (process_id)
 		WHERE launcher IS NULL),
 	r.start_real_ns, r.wall_ns, r.span_ns, r.exit_status, r.exit_signal,
-	(SELECT CASE WHEN count(*) < 2 THEN coalesce(max(name), r.host)
+	(SELECT CASE WHEN (SELECT count(*) FROM host) < 2 THEN r.host
 		WHEN count(*) > 4 THEN count(*) || ' hosts'
-		ELSE group_concat(name, ', ') END FROM host WHERE name <> '')
+		ELSE group_concat(name, ', ') END
+		FROM host WHERE name NOT IN ('', 'unknown'))
 FROM run r;
 
 -- v_report_scope: which tables and columns a report has. call_sites: 1, the job
