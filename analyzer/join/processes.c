@@ -232,27 +232,26 @@ static uint32_t find_alone(const struct join *j, const struct join_part *p,
 			   const struct reel_writer_process *row)
 {
 	const struct reel_writer_process *c = NULL;
-	int64_t rows = 0, found = 0;
+	int64_t rows = 0;
 	uint32_t id = 0;
 	bool has;
 
-	if (p == j->part ||
+	for (uint32_t i = 0; i < j->processes; i++) {
+		const struct join_process *at = &j->process[i];
+
+		if (at->row.launcher || at->last_part == p - j->part ||
+		    (j->processes > 1 && common_ns(&at->row, row) <= 0))
+			continue;
+		if (c)
+			return 0;
+		id = i + 1;
+		c = &at->row;
+	}
+	if (!c || (c->pid && row->pid) ||
+	    (c->rank >= 0 && row->rank >= 0 && c->rank != row->rank) ||
+	    !hosts_agree(j, c->host_id, row->host_id) ||
 	    reel_store_int(p->source->st, "SELECT count(*) FROM process", &rows,
 			   &has, NULL))
-		return 0;
-	for (uint32_t i = 0; i < j->processes; i++) {
-		const struct reel_writer_process *at = &j->process[i].row;
-
-		if (at->launcher ||
-		    (j->processes > 1 && common_ns(at, row) <= 0))
-			continue;
-		found++;
-		id = i + 1;
-		c = at;
-	}
-	if (found != 1 || (c->pid && row->pid) ||
-	    (c->rank >= 0 && row->rank >= 0 && c->rank != row->rank) ||
-	    !hosts_agree(j, c->host_id, row->host_id))
 		return 0;
 	return rows == 1 || (common_ns(c, row) > 0 && count_beside(p, c) == 1)
 		       ? id
