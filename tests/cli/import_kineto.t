@@ -285,8 +285,14 @@ for run, base_us in ((1, 0), (2, 900000000)):
 PY
 rm -f s.db
 check 'runs of a folder, a quarter of an hour apart, are no ranks' '
-	! "$IOREEL" import -q runs -o s.db 2>err && grep -q "are of different runs, 899 s apart" err &&
+	! "$IOREEL" import -q runs -o s.db 2>err && grep -q "are of different runs, 900 s apart" err &&
 	[ "$(wc -l <err)" = 1 ] && [ ! -e s.db ]'
+
+# A file without a span is at no time, and so of no other run.
+mkdir empty && cp runs/node_1.1.pt.trace.json empty
+echo '{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [
+ {"ph": "X", "cat": "other", "name": "f", "pid": 2, "tid": 2, "ts": 1, "dur": 1}]}' >empty/node_2.1.pt.trace.json
+check 'a file without spans beside one with some' 'import empty && [ "$(rows "SELECT count(*) FROM v_step")" = "5;" ]'
 
 # Kernels that run while the loop fetches: the fetches keep no one waiting.
 cat >hidden.py <<'PY'

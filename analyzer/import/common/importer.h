@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct reel_error;
 struct reel_writer;
@@ -16,6 +17,9 @@ struct import_input {
 	const char *name; /* the file or folder on the command line */
 	const char *map;  /* the columns of a CSV file; NULL: not given */
 };
+
+/* Processes of one run that no number joins are not further apart in time. */
+#define IMPORT_RUN_GAP_NS INT64_C(60000000000)
 
 struct reel_importer {
 	const char *name;  /* "strace", as --as takes it */

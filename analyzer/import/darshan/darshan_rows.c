@@ -18,6 +18,7 @@
 #include "lib/error.h"
 
 #include "analyzer/import/common/gather.h"
+#include "analyzer/import/common/importer.h"
 
 int darshan_rows_init(struct darshan_rows *r, struct reel_writer *w,
 		      struct reel_error *err)
@@ -36,9 +37,6 @@ void darshan_rows_fini(struct darshan_rows *r)
 	free(r->command);
 }
 
-/* Seconds between logs of processes that a script starts one after the other. */
-#define GAP_NS INT64_C(60000000000)
-
 /* Is @job another one than that of the logs before? Without a scheduler each process has
  * a job id of its own: logs of other ids are far apart in time, too. */
 static bool is_other_job(const struct darshan_rows *r,
@@ -48,7 +46,8 @@ static bool is_other_job(const struct darshan_rows *r,
 	int64_t before_ns = r->start_ns - job->end_ns;
 	int64_t gap_ns = after_ns > before_ns ? after_ns : before_ns;
 
-	return r->command && job->job_id != r->job_id && gap_ns > GAP_NS &&
+	return r->command && job->job_id != r->job_id &&
+	       gap_ns > IMPORT_RUN_GAP_NS &&
 	       gap_ns / 2 > (r->end_ns - r->start_ns) / 2 +
 				    (job->end_ns - job->start_ns) / 2;
 }

@@ -30,8 +30,7 @@
 #include "analyzer/import/common/table.h"
 #include "analyzer/import/profile/intervals.h"
 
-#define RUN_GAP_NS INT64_C(60000000000) /* between processes of a run */
-#define SPAN_BYTES (1u << 20)		/* of spans in memory */
+#define SPAN_BYTES (1u << 20) /* of spans in memory */
 #define TIME_NS_MOST (INT64_MAX / 4)
 
 enum role {
@@ -696,13 +695,17 @@ static const char *job_json(const struct import *im, char out[static 64])
 	return out;
 }
 
-/* The time between files of two processes; below 0, they overlap. */
-static int64_t gap_of(const struct cycle *a, const struct cycle *b)
+/* The ns between files of two processes; below 0, they overlap or have no span. Sums of
+ * times that a damaged file has may exceed 64 bits. */
+static double gap_of(const struct cycle *a, const struct cycle *b)
 {
-	int64_t after_ns = b->base_ns + b->start_ns - a->base_ns - a->end_ns;
-	int64_t before_ns = a->base_ns + a->start_ns - b->base_ns - b->end_ns;
+	double base_ns = (double)b->base_ns - (double)a->base_ns, after, before;
 
-	return after_ns > before_ns ? after_ns : before_ns;
+	if (a->start_ns > a->end_ns || b->start_ns > b->end_ns)
+		return -1;
+	after = base_ns + (double)b->start_ns - (double)a->end_ns;
+	before = (double)a->start_ns - (double)b->end_ns - base_ns;
+	return after > before ? after : before;
 }
 
 /* Files that name no ranks, of processes that are never there at a time: TensorBoard keeps
@@ -717,13 +720,13 @@ static int refuse_runs(const struct import *im, const struct import_input *in,
 
 			if (a->rank < 0 && b->rank < 0 &&
 			    a->process != b->process &&
-			    gap_of(a, b) > RUN_GAP_NS)
+			    gap_of(a, b) > (double)IMPORT_RUN_GAP_NS)
 				return reel_fail(
 					err, REEL_E_FORMAT,
 					"'%s' and '%s' are of different runs, "
-					"%lld s apart: import each run alone",
+					"%.0f s apart: import each run alone",
 					in->path[k], in->path[i],
-					(long long)(gap_of(a, b) / 1000000000));
+					gap_of(a, b) / 1e9);
 		}
 	return 0;
 }
