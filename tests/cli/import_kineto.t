@@ -93,6 +93,37 @@ check 'the report says so, and does not claim that there were no workers' \
 	'grep -q "steps (each begins with a fetch)" out && grep -q INPUT-BOUND out &&
 	grep -q "does not show loader workers" out && ! grep -q "was seen" out'
 
+# Two epochs of two steps, each with a last fetch without a batch; after the first an
+# evaluation of two batches; before them a batch that was only looked at.
+python3 - >epochs.json <<'EOF'
+import json
+events, t = [], 1000
+def event(name, dur, cat="user_annotation"):
+    global t
+    events.append({"ph": "X", "cat": cat, "name": name, "pid": 5, "tid": 5, "ts": t, "dur": dur})
+    t += dur
+def fetch(dur=20):
+    event("enumerate(DataLoader)#_X.__next__", dur)
+def step():
+    fetch()
+    event("aten::mm", 30, "cpu_op")
+    event("autograd::engine::evaluate_function: MmBackward0", 40, "cpu_op")
+    event("Optimizer.step#SGD.step", 10)
+fetch()
+step(); step(); fetch(1)
+fetch(); event("aten::mm", 30, "cpu_op"); fetch(); event("aten::mm", 30, "cpu_op"); fetch(1)
+step(); step(); fetch(1)
+event("aten::mm", 500, "cpu_op")
+print(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+EOF
+import epochs.json
+is 'without ProfilerStep a step trains; the end of an epoch is none' \
+	"$(rows 'SELECT number, start_ns, dur_ns, fetch_ns FROM v_step')" \
+	'0 20000 100000 20000;1 120000 100000 20000;2 322000 100000 20000;3 422000 100000 20000;'
+is 'nor is an evaluation' "$(rows "SELECT start_ns, dur_ns FROM v_span WHERE name = 'eval'")" '221000 101000;'
+is 'fetches that found the end have no batch' \
+	"$(rows "SELECT start_ns FROM v_span WHERE name = 'fetch' AND detail = -2")" '220000;522000;'
+
 # The names of the fetches say whether the loader has workers.
 loader() {
 	sed "s/_X.__next__/_$1DataLoaderIter.__next__/" fetches.json >loader.json

@@ -29,6 +29,8 @@
 #include "analyzer/import/common/run_name.h"
 #include "analyzer/import/common/table.h"
 #include "analyzer/import/profile/intervals.h"
+#include "analyzer/import/profile/kineto_cycle.h"
+#include "analyzer/import/profile/kineto_loop.h"
 
 #define SPAN_BYTES (1u << 20) /* of spans in memory */
 #define TIME_NS_MOST (INT64_MAX / 4)
@@ -56,16 +58,6 @@ struct span {
 	enum role role;
 };
 
-/* A file that was read: of one process there may be one for each cycle of the
- * profiler's schedule. */
-struct cycle {
-	uint32_t process;
-	int64_t pid, rank;	  /* -1: not known */
-	int64_t start_ns, end_ns; /* as the file gives them */
-	int64_t base_ns;	  /* their time 0 */
-	const char *worker;	  /* what its name begins with */
-};
-
 struct import {
 	struct reel_writer *writer;
 	struct import_gather *gather;
@@ -73,8 +65,8 @@ struct import {
 	uint64_t bad;
 	int64_t start_ns; /* of all files */
 	int64_t ranks;
-	struct cycle *cycle; /* of each file */
-	uint32_t cycles, cycle_room, processes;
+	struct kineto_cycles cycles;
+	uint32_t processes;
 	const char
 		*loader; /* "processes" or "inside": names of fetches; NULL */
 	/* The file at hand. */
@@ -83,11 +75,10 @@ struct import {
 	int64_t pid;
 	bool has_device;
 	struct event_names names;
-	struct sorter *spans;		  /* in the order of the file */
-	struct profile_intervals steps;	  /* relative as they are; not merged */
-	struct profile_intervals fetches; /* of the first thread that has one */
-	uint32_t fetch_thread;		  /* 0: none */
-	struct lane **lane;		  /* by thread id */
+	struct sorter *spans;		/* in the order of the file */
+	struct profile_intervals steps; /* relative as they are; not merged */
+	struct kineto_loop loop;
+	struct lane **lane; /* by thread id */
 	uint32_t lane_room;
 };
 
@@ -217,30 +208,35 @@ static int add_operator(struct import *im, const struct trace_event *ev,
 	if (!lane)
 		return -1;
 	if (is_backward(&ev->name) &&
-	    profile_intervals_add(&lane->backward, ev->ts_ns, end_ns, err))
+	    (profile_intervals_add(&lane->backward, ev->ts_ns, end_ns, err) ||
+	     kineto_loop_training(&im->loop, ev->ts_ns, end_ns, err)))
 		return -1;
 	return im->has_device ? 0
 			      : profile_intervals_add(&lane->operators,
 						      ev->ts_ns, end_ns, err);
 }
 
-/* The loop of the job is on one thread. */
 static int add_loop_span(struct import *im, const struct span *s,
 			 struct reel_error *err)
 {
 	int64_t end_ns = s->start_ns + s->dur_ns;
 
-	if (s->role == ROLE_STEP)
+	switch (s->role) {
+	case ROLE_STEP:
 		return profile_intervals_append(&im->steps, s->start_ns, end_ns,
 						err);
-	if (s->role != ROLE_FETCH ||
-	    (im->fetch_thread && im->fetch_thread != s->thread))
+	case ROLE_FETCH:
+		return kineto_loop_fetch(&im->loop, s->thread, s->start_ns,
+					 end_ns, err);
+	case ROLE_OPTIMIZER:
+		return kineto_loop_training(&im->loop, s->start_ns, end_ns,
+					    err);
+	default:
 		return 0;
-	im->fetch_thread = s->thread;
-	return profile_intervals_append(&im->fetches, s->start_ns, end_ns, err);
+	}
 }
 
-static void see_times(struct cycle *c, const struct trace_event *ev)
+static void see_times(struct kineto_cycle *c, const struct trace_event *ev)
 {
 	int64_t end_ns = ev->ts_ns + ev->dur_ns;
 
@@ -258,7 +254,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 		return -1;
 	if (s.role == ROLE_NONE)
 		return 0;
-	see_times(&im->cycle[im->cycles], ev);
+	see_times(&im->cycles.at[im->cycles.n], ev);
 	s.thread = thread_of(im, ev, s.role, err);
 	if (!s.thread)
 		return -1;
@@ -319,7 +315,12 @@ static int put_named_span(struct import *im, const struct span *s,
 				step_number(name), NULL, err);
 	case ROLE_FETCH:
 		see_loader(im, name);
-		return put_span(im, s, base_ns, REEL_SPAN_FETCH, -1, NULL, err);
+		return put_span(im, s, base_ns, REEL_SPAN_FETCH,
+				im->steps.n ? -1
+					    : kineto_loop_detail(&im->loop,
+								 s->thread,
+								 s->start_ns),
+				NULL, err);
 	case ROLE_OPTIMIZER:
 		return put_span(im, s, base_ns, REEL_SPAN_OPTIMIZER, -1, NULL,
 				err);
@@ -344,28 +345,28 @@ static int put_spans(struct import *im, int64_t base_ns, struct reel_error *err)
 	return more;
 }
 
-/*
- * A profile without a schedule has no ProfilerStep: a step lasts from a fetch to
- * the next one. The last fetch of an epoch finds the end of the data; it begins a
- * step when an epoch follows, as ProfilerStep does.
- */
+/* A profile without a schedule has no ProfilerStep: its fetches show its steps. */
 static int put_steps_of_fetches(struct import *im, int64_t base_ns,
 				struct reel_error *err)
 {
-	struct profile_intervals *u = &im->fetches;
-	struct span s = {.thread = im->fetch_thread};
-	int64_t number = 0;
+	struct profile_interval iv;
+	struct span s = {.thread = im->loop.thread};
+	int64_t number = 0, evaluation = 0;
+	uint32_t kind;
+	size_t at = 0;
 
-	if (u->n < 2 || gather_prepares(im->gather, im->fetch_thread))
+	if (im->loop.fetches.n < 2 || gather_prepares(im->gather, s.thread))
 		return 0;
-	profile_intervals_sort(u);
-	for (size_t i = 0; i + 1 < u->n; i++) {
-		s.start_ns = u->at[i].start_ns;
-		s.dur_ns = u->at[i + 1].start_ns - s.start_ns;
-		if (profile_intervals_append(&im->steps, s.start_ns,
-					     u->at[i + 1].start_ns, err) ||
-		    put_span(im, &s, base_ns, REEL_SPAN_STEP, number++, NULL,
-			     err))
+	while ((kind = kineto_loop_next(&im->loop, &at, &iv))) {
+		bool step = kind == REEL_SPAN_STEP;
+
+		s.start_ns = iv.start_ns;
+		s.dur_ns = iv.end_ns - iv.start_ns;
+		if (step && profile_intervals_append(&im->steps, iv.start_ns,
+						     iv.end_ns, err))
+			return -1;
+		if (put_span(im, &s, base_ns, kind,
+			     step ? number++ : evaluation++, NULL, err))
 			return -1;
 	}
 	return reel_writer_missing(im->writer, im->source,
@@ -482,9 +483,10 @@ static int put_file(struct import *im, const struct trace_events *t,
 	im->bad += trace_events_bad(t);
 	gather_process_row(im->gather, im->process)->rank = (int)rank;
 	base_ns = base_ns < 0 ? 0 : base_ns;
-	im->cycle[im->cycles].base_ns = base_ns;
-	im->cycle[im->cycles++].rank = rank;
-	if (put_spans(im, base_ns, err) || put_computation(im, base_ns, err) ||
+	im->cycles.at[im->cycles.n].base_ns = base_ns;
+	im->cycles.at[im->cycles.n++].rank = rank;
+	if (kineto_loop_settle(&im->loop, err) || put_spans(im, base_ns, err) ||
+	    put_computation(im, base_ns, err) ||
 	    (!im->steps.n && put_steps_of_fetches(im, base_ns, err)) ||
 	    put_backwards(im, base_ns, err))
 		return -1;
@@ -506,11 +508,10 @@ static void forget_file(struct import *im)
 		}
 	sorter_free(im->spans);
 	free(im->steps.at);
-	free(im->fetches.at);
+	kineto_loop_fini(&im->loop);
 	free(im->lane);
 	im->spans = NULL;
-	im->steps = im->fetches = (struct profile_intervals){0};
-	im->fetch_thread = 0;
+	im->steps = (struct profile_intervals){0};
 	im->lane = NULL;
 	im->lane_room = 0;
 	im->events = 0;
@@ -539,16 +540,8 @@ static bool is_host(enum role role)
 	return role != ROLE_NONE && role != ROLE_KERNEL && role != ROLE_COPY;
 }
 
-static bool pid_is_known(const struct import *im, int64_t pid)
-{
-	for (uint32_t i = 0; i < im->cycles; i++)
-		if (im->cycle[i].pid == pid)
-			return true;
-	return false;
-}
-
 /* Fill the pid of @c, and its rank and times if an earlier file has that pid. */
-static int look(struct import *im, const char *path, struct cycle *c,
+static int look(struct import *im, const char *path, struct kineto_cycle *c,
 		struct trace_event *ev, struct reel_error *err)
 {
 	struct trace_events *t = NULL;
@@ -567,7 +560,7 @@ static int look(struct import *im, const char *path, struct cycle *c,
 		if (c->pid >= 0 || !is_host(role) ||
 		    !trace_text_int(&ev->pid, &c->pid))
 			continue;
-		if (!pid_is_known(im, c->pid))
+		if (!kineto_cycles_has_pid(&im->cycles, c->pid))
 			break;
 	}
 	c->rank = value_of(t, "distributedInfo.rank", INT32_MAX);
@@ -575,43 +568,24 @@ static int look(struct import *im, const char *path, struct cycle *c,
 	return more < 0 ? -1 : 0;
 }
 
-/* The process of an earlier file that went on in @c: one pid of one rank, or of one
- * worker, at another time. 0: none. */
-static uint32_t earlier_process(const struct import *im, const struct cycle *c)
-{
-	uint32_t process = 0;
-
-	for (uint32_t i = 0; i < im->cycles; i++) {
-		const struct cycle *e = &im->cycle[i];
-
-		if (c->pid < 0 || e->pid != c->pid || e->rank != c->rank ||
-		    (c->rank < 0 && strcmp(e->worker, c->worker) != 0))
-			continue;
-		if (c->start_ns < e->end_ns && e->start_ns < c->end_ns)
-			return 0; /* two at a time: of two containers */
-		process = e->process;
-	}
-	return process;
-}
-
 /* Set the process of the file at hand. */
 static int begin_file(struct import *im, const char *path,
 		      struct trace_event *ev, struct reel_error *err)
 {
-	struct cycle *c;
+	struct kineto_cycle *c;
 
-	if (reel_array_append(&im->cycle, &im->cycle_room, im->cycles,
+	if (reel_array_append(&im->cycles.at, &im->cycles.room, im->cycles.n,
 			      sizeof(*c), err))
 		return -1;
-	c = &im->cycle[im->cycles];
-	*c = (struct cycle){.pid = -1,
-			    .rank = -1,
-			    .start_ns = INT64_MAX,
-			    .end_ns = INT64_MIN,
-			    .worker = worker_of(im, path, err)};
+	c = &im->cycles.at[im->cycles.n];
+	*c = (struct kineto_cycle){.pid = -1,
+				   .rank = -1,
+				   .start_ns = INT64_MAX,
+				   .end_ns = INT64_MIN,
+				   .worker = worker_of(im, path, err)};
 	if (!c->worker || look(im, path, c, ev, err))
 		return -1;
-	c->process = earlier_process(im, c);
+	c->process = kineto_cycles_process(&im->cycles, c);
 	if (!c->process) {
 		c->process = gather_process(im->gather,
 					    (uint64_t)im->source << 40, err);
@@ -674,15 +648,8 @@ out:
 /* The loader, and the most files of a process, where they are known. */
 static const char *job_json(const struct import *im, char out[static 64])
 {
-	uint32_t most = 1;
+	uint32_t most = kineto_cycles_most(&im->cycles);
 
-	for (uint32_t i = 0; i < im->cycles; i++) {
-		uint32_t n = 0;
-
-		for (uint32_t k = 0; k < im->cycles; k++)
-			n += im->cycle[k].process == im->cycle[i].process;
-		most = n > most ? n : most;
-	}
 	if (most > 1 && im->loader)
 		snprintf(out, 64, "{\"loader\": \"%s\", \"cycles\": %u}",
 			 im->loader, most);
@@ -693,42 +660,6 @@ static const char *job_json(const struct import *im, char out[static 64])
 	else
 		snprintf(out, 64, "{}");
 	return out;
-}
-
-/* The ns between files of two processes; below 0, they overlap or have no span. Sums of
- * times that a damaged file has may exceed 64 bits. */
-static double gap_of(const struct cycle *a, const struct cycle *b)
-{
-	double base_ns = (double)b->base_ns - (double)a->base_ns, after, before;
-
-	if (a->start_ns > a->end_ns || b->start_ns > b->end_ns)
-		return -1;
-	after = base_ns + (double)b->start_ns - (double)a->end_ns;
-	before = (double)a->start_ns - (double)b->end_ns - base_ns;
-	return after > before ? after : before;
-}
-
-/* Files that name no ranks, of processes that are never there at a time: TensorBoard keeps
- * the runs of a folder beside each other. */
-static int refuse_runs(const struct import *im, const struct import_input *in,
-		       struct reel_error *err)
-{
-	for (uint32_t i = 1; i < im->cycles; i++)
-		for (uint32_t k = 0; k < i; k++) {
-			const struct cycle *a = &im->cycle[k];
-			const struct cycle *b = &im->cycle[i];
-
-			if (a->rank < 0 && b->rank < 0 &&
-			    a->process != b->process &&
-			    gap_of(a, b) > (double)IMPORT_RUN_GAP_NS)
-				return reel_fail(
-					err, REEL_E_FORMAT,
-					"'%s' and '%s' are of different runs, "
-					"%.0f s apart: import each run alone",
-					in->path[k], in->path[i],
-					gap_of(a, b) / 1e9);
-		}
-	return 0;
 }
 
 static int load(struct reel_writer *w, const struct import_input *in,
@@ -748,7 +679,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		rc = read_file(&im, path, err);
 	}
 	if (!rc)
-		rc = refuse_runs(&im, in, err);
+		rc = kineto_cycles_refuse_runs(&im.cycles, in->path, err);
 	if (!rc && im.bad)
 		rc = reel_writer_loss(w, 0, "not_understood", "events", im.bad,
 				      err);
@@ -762,7 +693,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		rc = gather_finish(im.gather, &run, err);
 	}
 	gather_free(im.gather);
-	free(im.cycle);
+	free(im.cycles.at);
 	return rc;
 }
 
