@@ -213,6 +213,35 @@ static void add_runs(json_t *doc, const struct compare_pair *p)
 			    reel_cpu_contention_json(&m[1]));
 }
 
+static json_t *source_or_null(const char *source)
+{
+	return *source ? reel_json_name(source) : json_null();
+}
+
+static void add_shares(json_t *doc, const struct reel_likeness *l)
+{
+	const struct reel_loop_shares *a = &l->loop_a, *b = &l->loop_b;
+	const struct {
+		const char *key;
+		double share;
+	} share[] = {
+		{"wait_share_a", a->waiting},
+		{"wait_share_b", b->waiting},
+		{"hidden_share_a", a->hidden},
+		{"hidden_share_b", b->hidden},
+		{"computing_share_a", a->computing},
+		{"computing_share_b", b->computing},
+	};
+
+	for (size_t i = 0; i < sizeof(share) / sizeof(share[0]); i++)
+		json_object_set_new(doc, share[i].key,
+				    share_or_null(share[i].share));
+	json_object_set_new(doc, "compute_source_a",
+			    source_or_null(a->compute_source));
+	json_object_set_new(doc, "compute_source_b",
+			    source_or_null(b->compute_source));
+}
+
 int compare_json_pair(const struct compare_pair *p, struct reel_error *err)
 {
 	const struct reel_likeness *l = p->likeness;
@@ -233,14 +262,7 @@ int compare_json_pair(const struct compare_pair *p, struct reel_error *err)
 	if (doc) {
 		add_runs(doc, p);
 		json_object_set_new(doc, "classes", classes_json(p->classes));
-		json_object_set_new(doc, "hidden_share_a",
-				    share_or_null(l->hidden_a));
-		json_object_set_new(doc, "hidden_share_b",
-				    share_or_null(l->hidden_b));
-		json_object_set_new(doc, "computing_share_a",
-				    share_or_null(l->computing_a));
-		json_object_set_new(doc, "computing_share_b",
-				    share_or_null(l->computing_b));
+		add_shares(doc, l);
 		json_object_set_new(doc, "distributions",
 				    distances_json(p->distance));
 		if (p->explanation)

@@ -185,6 +185,21 @@ static void add_points(struct reel_buf *text, const char *name, double a,
 			reel_columns_percent(num2, b), 100 * (b - a));
 }
 
+/* Shares of computing that are measured in two ways are not compared. */
+static void add_loops(struct reel_buf *text, const struct reel_loop_shares *a,
+		      const struct reel_loop_shares *b)
+{
+	add_points(text, "waiting for input", a->waiting, b->waiting);
+	add_points(text, "hidden I/O", a->hidden, b->hidden);
+	if (!strcmp(a->compute_source, b->compute_source))
+		add_points(text, "computing", a->computing, b->computing);
+	else if (a->compute_source[0] && b->compute_source[0])
+		reel_buf_printf(text, NULL,
+				"%scomputing is not compared: it is %s and %s",
+				reel_buf_text(text)[0] ? "; " : "",
+				a->compute_source, b->compute_source);
+}
+
 void compare_print_likeness(const struct reel_likeness *l)
 {
 	struct reel_buf text = REEL_BUF_INIT;
@@ -195,8 +210,7 @@ void compare_print_likeness(const struct reel_likeness *l)
 	add_structure(&text, l);
 	reel_columns_wrapped(reel_buf_text(&text), 2, 0);
 	reel_buf_fini(&text);
-	add_points(&text, "hidden I/O", l->hidden_a, l->hidden_b);
-	add_points(&text, "computing", l->computing_a, l->computing_b);
+	add_loops(&text, &l->loop_a, &l->loop_b);
 	if (reel_buf_text(&text)[0])
 		reel_columns_wrapped(reel_buf_text(&text), 2, 0);
 	reel_buf_fini(&text);

@@ -189,7 +189,7 @@ FROM read GROUP BY process_id;
 -- within fetches in which the process of the loop makes the batch itself.
 -- busy_wait_ns: time of fetches in which kernels or copies run on the rank's GPUs, as
 -- a profile has them. between_wait_ns: time of fetches in the loop, outside of steps
--- and evaluations.
+-- and evaluations. exposed_wait_share: wait_share without busy_wait_ns.
 -- unit: ns; shares 0..1; a factor    empty: no row without anchors; NULL, not
 -- known
 -- source: ioreel-store(5), "Overlap"
@@ -203,15 +203,24 @@ CREATE VIEW v_rank (rank, process_id, world, host, compute_source, steps,
 	worker_call_share, evaluations, evaluation_ns, evaluation_wait_ns,
 	evaluation_loop_wait_ns, epoch_first_wait_ns,
 	evaluation_first_wait_ns, wait_most_share, worker_mapped_share,
-	own_batch_ns, busy_wait_ns, between_wait_ns) AS
-SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
+	own_batch_ns, busy_wait_ns, between_wait_ns, exposed_wait_share) AS
+WITH busy (process_id, ns) AS (
+	SELECT process_id, overlap_ns(start_ns, dur_ns, name <> 'fetch')
+	FROM v_span
+	WHERE name IN ('fetch', 'kernel', 'memcpy') AND process_id IN (
+		SELECT process_id FROM v_overlap
+		WHERE compute_source = 'GPU kernels')
+	GROUP BY process_id),
+loop AS (
+SELECT o.rank AS rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	(SELECT coalesce(sum(s.steps), 0) FROM step s
 		WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL),
 	o.steady_steps,
 	(SELECT count(DISTINCT s.epoch_span) FROM step s
 		WHERE s.process_id = o.process_id),
-	iif(o.steps > 0, t.loop_ns, coalesce(t.loop_ns, e.sum_ns)),
-	iif(o.steps > 0 OR t.loop_ns IS NOT NULL, t.loop_wait_ns, e.wait_ns),
+	iif(o.steps > 0, t.loop_ns, coalesce(t.loop_ns, e.sum_ns)) AS loop_ns,
+	iif(o.steps > 0 OR t.loop_ns IS NOT NULL, t.loop_wait_ns, e.wait_ns)
+		AS loop_wait_ns,
 	t.loop_own_io_ns, t.steady_known_ns,
 	t.steady_fetch_ns, t.steady_compute_ns, t.steady_own_io_ns,
 	t.median_step_ns, t.median_fetch_ns, t.median_compute_ns,
@@ -220,7 +229,7 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	coalesce(w.min_workers, w.max_workers, o.workers),
 	coalesce(w.worker_restarts, 0), o.hidden_share, o.computing_share,
 	o.stall_share, iif(o.steps > 0 OR o.loop_ns IS NOT NULL, o.wait_share,
-		CAST(e.wait_ns AS REAL) / nullif(e.sum_ns, 0)),
+		CAST(e.wait_ns AS REAL) / nullif(e.sum_ns, 0)) AS wait_share,
 	o.worker_busy_share, o.worker_io_share, o.headroom, w.call_share,
 	coalesce(e.evaluations, 0), e.sum_ns, e.wait_ns, e.loop_wait_ns,
 	b.epoch_wait_ns, b.evaluation_wait_ns,
@@ -229,10 +238,7 @@ SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	(SELECT sum(b.dur_ns) FROM v_span b JOIN span f ON f.span_id = b.parent_id
 		WHERE b.process_id = o.process_id AND b.name = 'preprocess'
 			AND f.name = 'fetch'),
-	CASE o.compute_source WHEN 'GPU kernels' THEN (
-		SELECT overlap_ns(start_ns, dur_ns, name <> 'fetch') FROM v_span
-		WHERE process_id = o.process_id
-			AND name IN ('fetch', 'kernel', 'memcpy')) END,
+	y.ns AS busy_wait_ns,
 	t.loop_wait_ns - coalesce(e.loop_wait_ns, 0) - (
 		SELECT sum(fetch_ns) FROM step s
 		WHERE s.process_id = o.process_id)
@@ -245,4 +251,7 @@ LEFT JOIN v_first_batches b USING (process_id)
 LEFT JOIN v_world v USING (process_id)
 LEFT JOIN process p USING (process_id)
 LEFT JOIN host h USING (host_id)
-ORDER BY o.rank, o.process_id;
+LEFT JOIN busy y USING (process_id))
+SELECT *, iif(busy_wait_ns > 0 AND loop_ns > 0 AND wait_share IS NOT NULL,
+	CAST(max(0, loop_wait_ns - busy_wait_ns) AS REAL) / loop_ns, wait_share)
+FROM loop ORDER BY 1, 2;

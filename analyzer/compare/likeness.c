@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,20 +361,25 @@ out:
 
 /*
  * Compare the time from the first event to the last: the time before the first
- * call, as an interpreter starts, is in no trace and in no replay.
+ * call, as an interpreter starts, is in no trace and in no replay. A profile covers
+ * a part of its run: it has only the time of another profile beside it.
  */
 static int find_time(struct reel_store *a, struct reel_store *b,
 		     struct reel_likeness *l, struct reel_error *err)
 {
 	static const char sql[] = "SELECT span_ns FROM run";
-	int64_t ns_a = 0, ns_b = 0, max;
-	bool has_a, has_b;
+	static const char measured_sql[] =
+		"SELECT by_events OR by_counters FROM v_measured";
+	int64_t ns_a = 0, ns_b = 0, max, measured_a, measured_b;
+	bool has_a, has_b, has;
 
 	if (reel_store_int(a, sql, &ns_a, &has_a, err) ||
-	    reel_store_int(b, sql, &ns_b, &has_b, err))
+	    reel_store_int(b, sql, &ns_b, &has_b, err) ||
+	    reel_store_int(a, measured_sql, &measured_a, &has, err) ||
+	    reel_store_int(b, measured_sql, &measured_b, &has, err))
 		return -1;
 	max = ns_a > ns_b ? ns_a : ns_b;
-	l->has_time = has_a && has_b && max > 0;
+	l->has_time = has_a && has_b && max > 0 && measured_a == measured_b;
 	if (l->has_time)
 		l->total_time_d = ((double)ns_a - (double)ns_b) / (double)max;
 	return 0;
@@ -387,18 +393,24 @@ static double share_of(struct reel_view *v, const char *column)
 }
 
 /* The mean of the ranks' shares, of those that have them. */
-static int read_shares(struct reel_store *st, double *hidden, double *computing,
+static int read_shares(struct reel_store *st, struct reel_loop_shares *to,
 		       struct reel_error *err)
 {
 	struct reel_view v;
 
 	reel_view_open(&v, st,
 		       "SELECT avg(hidden_share) AS hidden, "
-		       "avg(computing_share) AS computing FROM v_overlap",
+		       "avg(computing_share) AS computing, "
+		       "avg(exposed_wait_share) AS waiting, "
+		       "iif(min(compute_source) = max(compute_source), "
+		       "min(compute_source), '') AS source FROM v_rank",
 		       err);
 	while (reel_view_next(&v)) {
-		*hidden = share_of(&v, "hidden");
-		*computing = share_of(&v, "computing");
+		to->hidden = share_of(&v, "hidden");
+		to->computing = share_of(&v, "computing");
+		to->waiting = share_of(&v, "waiting");
+		snprintf(to->compute_source, sizeof(to->compute_source), "%s",
+			 reel_view_text(&v, "source"));
 	}
 	return reel_view_close(&v);
 }
@@ -426,8 +438,8 @@ int reel_compare(struct reel_store *a, struct reel_store *b,
 	if (has_notes(a, &note_a, err) || has_notes(b, &note_b, err) ||
 	    find_call_tv(a, b, !note_a && !note_b, out, err) ||
 	    find_same(a, b, note_a, note_b, out, err) ||
-	    read_shares(a, &out->hidden_a, &out->computing_a, err) ||
-	    read_shares(b, &out->hidden_b, &out->computing_b, err))
+	    read_shares(a, &out->loop_a, err) ||
+	    read_shares(b, &out->loop_b, err))
 		return -1;
 	return find_time(a, b, out, err);
 }

@@ -23,6 +23,14 @@ struct reel_factor {
 	double d; /* (a - b) / max(a, b), signed; 0 when both are 0 */
 };
 
+/* Shares of the ranks' loops: mean over ranks, 0..1; REEL_VIEW_NONE: not measured. */
+struct reel_loop_shares {
+	double waiting;	  /* of the time from the first fetch, in fetches */
+	double hidden;	  /* of the I/O, behind computation */
+	double computing; /* of the steady steps */
+	char compute_source[32]; /* of v_overlap; "": none, or not one */
+};
+
 struct reel_likeness {
 	struct reel_factor factor[REEL_FACTORS_MAX];
 	int factors;
@@ -35,12 +43,10 @@ struct reel_likeness {
 	bool has_same;
 	double same_sequence_share; /* threads_same / max(threads_a, threads_b) */
 	bool has_time;
-	double total_time_d; /* of wall time */
+	double total_time_d; /* of wall time; none of a profile and a whole run */
 	/* Total variation of call counts, 0..1; REEL_VIEW_NONE: not measured. */
 	double call_tv;
-	/* Mean over ranks, 0..1; REEL_VIEW_NONE: not measured. */
-	double hidden_a, hidden_b;	 /* share of I/O that is hidden */
-	double computing_a, computing_b; /* share of time computing */
+	struct reel_loop_shares loop_a, loop_b;
 };
 
 /* Convert @d = (a - b) / max(a, b) to the relative change (b - a) / a; INFINITY

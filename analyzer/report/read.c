@@ -380,6 +380,7 @@ static void get_rank(struct report_rank *k, struct reel_view *v)
 	k->computing_share = REAL("computing_share");
 	k->stall_share = REAL("stall_share");
 	k->wait_share = REAL("wait_share");
+	k->exposed_wait_share = REAL("exposed_wait_share");
 	k->wait_most_share = REAL("wait_most_share");
 	k->worker_busy_share = REAL("worker_busy_share");
 	k->worker_io_share = REAL("worker_io_share");
@@ -643,12 +644,7 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 
 double report_wait_share(const struct report_rank *k)
 {
-	int64_t ns = k->loop_wait_ns - k->busy_wait_ns;
-
-	if (k->wait_share == REPORT_NONE || k->busy_wait_ns <= 0 ||
-	    k->loop_ns <= 0)
-		return k->wait_share;
-	return ns > 0 ? (double)ns / (double)k->loop_ns : 0;
+	return k->exposed_wait_share;
 }
 
 const struct report_rank *report_slowest(const struct report *r)

@@ -71,8 +71,9 @@ struct report_rank {
 	int64_t hidden_ns, exposed_ns; /* REPORT_NONE */
 	double hidden_share, computing_share, stall_share, wait_share,
 		worker_busy_share, worker_io_share, worker_call_share,
-		headroom;	/* REPORT_NONE */
-	double wait_most_share; /* where wait_share is not known; NONE */
+		headroom;	   /* REPORT_NONE */
+	double exposed_wait_share; /* wait_share without busy_wait_ns; NONE */
+	double wait_most_share;	   /* where wait_share is not known; NONE */
 	/* The part of the bytes that workers read without a time; NONE: no byte. */
 	double worker_mapped_share;
 	int64_t own_batch_ns; /* within fetches; REPORT_NONE */

@@ -222,6 +222,31 @@ fi
 echo '{"traceEvents":[{"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":2}]}' >profile.json
 check 'a profile has no call sequence to differ' 'ioreel compare a.reel profile.json >out &&
 	! grep -q "identical in" out'
+# Steps of 100 us, of which the fetch takes the first argument and an operator the second.
+loop() {
+	echo '{"schemaVersion": 1, "traceEvents": ['
+	for i in 0 1 2 3; do
+		at=$((1000 + 100 * i))
+		echo '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#'$i'", "pid": 5, "tid": 5, "ts": '$at', "dur": 100},
+		{"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_X", "pid": 5, "tid": 5, "ts": '$at', "dur": '$1'},
+		{"ph": "X", "cat": "'$3'", "name": "mm", "pid": 5, "tid": 5, "ts": '$((at + $1))', "dur": '$2'},'
+	done
+	echo '{"ph": "M", "name": "process_name", "pid": 5, "tid": 5, "ts": 0}]}'
+}
+loop 60 30 cpu_op >slow.json
+loop 10 30 cpu_op >fast.json
+loop 10 30 kernel >gpu.json
+check 'loops are compared by their waits' 'ioreel compare slow.json fast.json >out &&
+	grep -q "^waiting for input 60 % and 10 % (-50.0 points); computing 30 % and 30 % (+0.0 points)" out &&
+	grep -q "total time 0$" out'
+check 'computation that is measured in two ways is not compared' 'ioreel compare slow.json gpu.json | tr -s " \n" " " >out &&
+	grep -q "computing is not compared: it is compute spans and GPU kernels" out'
+check 'a profile covers a part of its run' 'ioreel compare a.reel slow.json >out && grep -q "total time -$" out'
+check 'the document has the waits' 'ioreel compare --json slow.json gpu.json | python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+assert abs(d[\"wait_share_a\"] - 0.6) < 1e-9 and abs(d[\"wait_share_b\"] - 0.1) < 1e-9, d
+assert (d[\"compute_source_a\"], d[\"compute_source_b\"]) == (\"compute spans\", \"GPU kernels\"), d"'
 check 'the manual shows every option' \
 	'grep -qF "Fl -explain" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
 	grep -qF "Fl -class" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'

@@ -211,7 +211,8 @@ static void unknown(void)
 	ok(only(&r, "NO-PROBLEM", "hardly"),
 	   "few unknown steps change nothing");
 	two[0].unknown_steps = 9;
-	two[0].wait_share = two[0].stall_share = REPORT_NONE;
+	two[0].wait_share = two[0].exposed_wait_share = REPORT_NONE;
+	two[0].stall_share = REPORT_NONE;
 	two[0].exposed_ns = two[0].own_io_ns = REPORT_NONE;
 	ok(only(&r, "WAIT-UNKNOWN", "not known") &&
 		   strstr(verdict, "9 of its 10 steps") &&

@@ -51,6 +51,7 @@ static struct report_rank rank_of(double stall, double busy, double io)
 				    .median_fetch_ns = S / 10,
 				    .stall_share = stall,
 				    .wait_share = stall,
+				    .exposed_wait_share = stall,
 				    .wait_most_share = REPORT_NONE,
 				    .workers = 2,
 				    .worker_busy_share = busy,

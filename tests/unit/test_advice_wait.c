@@ -367,7 +367,7 @@ static void evaluations(void)
 	ok(has(&r, "INPUT-BOUND") && !strstr(r.advice[0].text, "evaluations"),
 	   "those behind the last step are no part of the loop: %s",
 	   r.advice[0].text);
-	k.wait_share = 0.01;
+	k.wait_share = k.exposed_wait_share = 0.01;
 	k.loop_wait_ns = S / 10;
 	k.evaluation_wait_ns = S / 2;
 	ok(only(&r, "EVAL-WAIT", "but waits of evaluations take 5.0 % of"),
@@ -386,7 +386,7 @@ static void evaluations(void)
 		   strstr(r.advice[0].text, "3.00 s of 10.0 s in loops") &&
 		   !strstr(r.advice[0].text, "headroom"),
 	   "a job that only evaluates waits: %s", r.advice[0].text);
-	k.wait_share = 0.01;
+	k.wait_share = k.exposed_wait_share = 0.01;
 	ok(only(&r, "NO-PROBLEM", "hardly waits"), "... or hardly waits: %s",
 	   verdict);
 }
