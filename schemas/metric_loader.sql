@@ -65,9 +65,17 @@ SELECT process_id, pass, worker, number, start_ns, end_ns,
 		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) > end_ns, 0)
 FROM numbered;
 
--- v_batch_fetch: the fetches of each pass, in their order: fetch k takes batch k.
--- Fetches that stop workers (detail -2) are none, nor those that construct an iterator,
--- where others have a number.
+-- v_fetch: fetches that ask for a batch, the last of a pass too, which finds the end.
+-- Not those in which a loop waits until workers stop (detail -2). number: of the
+-- batch; NULL, not known.
+-- unit: ns    empty: no row
+-- source: ioreel-store(5), "Loader"
+CREATE VIEW v_fetch (process_id, thread_id, start_ns, dur_ns, number, closed) AS
+SELECT process_id, thread_id, start_ns, dur_ns, detail, closed
+FROM v_span WHERE name = 'fetch' AND detail IS NOT -2;
+
+-- v_batch_fetch: the fetches of each pass, in their order: fetch k takes batch k. Those
+-- that construct an iterator are none, where others have a number.
 -- unit: ns    empty: no row without workers
 -- source: ioreel-store(5), "Loader"
 CREATE VIEW v_batch_fetch (process_id, pass, number, start_ns, end_ns) AS
@@ -77,14 +85,12 @@ pass AS MATERIALIZED (
 	FROM v_span s WHERE s.name IN ('epoch', 'eval')
 		AND s.process_id IN (SELECT process_id FROM batch)),
 counting AS MATERIALIZED (
-	SELECT DISTINCT process_id FROM v_span
-	WHERE name = 'fetch' AND detail >= 0),
+	SELECT DISTINCT process_id FROM v_fetch WHERE number >= 0),
 moment (process_id, at_ns, pass, fetch, dur_ns) AS (
 	SELECT process_id, start_ns, pass, 0, 0 FROM pass
 	UNION ALL
-	SELECT process_id, start_ns + dur_ns, NULL, 1, dur_ns FROM v_span
-	WHERE name = 'fetch' AND closed
-		AND (detail >= 0 OR (detail IS NULL
+	SELECT process_id, start_ns + dur_ns, NULL, 1, dur_ns FROM v_fetch
+	WHERE closed AND (number >= 0 OR (number IS NULL
 			AND process_id NOT IN counting))
 		AND process_id IN (SELECT process_id FROM batch)),
 grouped AS (

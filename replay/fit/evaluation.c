@@ -213,10 +213,10 @@ static int fit_evaluation_batch(struct fit *f)
 				  "batches",
 				  n);
 	if (fit_ask(f,
-		    "SELECT count(*) FROM v_span f JOIN v_span e ON "
+		    "SELECT count(*) FROM v_fetch f JOIN v_span e ON "
 		    "e.process_id = f.process_id AND e.name = 'eval' AND "
 		    "f.start_ns >= e.start_ns AND f.start_ns < e.start_ns + "
-		    "e.dur_ns WHERE f.name = 'fetch' AND f.detail IS NOT -2",
+		    "e.dur_ns",
 		    0, &fetches))
 		return -1;
 	fetches /= f->evaluation.n;
@@ -240,11 +240,10 @@ int fit_evaluation_steps(struct fit *f, int64_t **value, uint32_t *n)
 		f,
 		"SELECT ns FROM (SELECT lead(f.start_ns) OVER (PARTITION BY "
 		"e.span_id ORDER BY f.start_ns) - f.start_ns - f.dur_ns AS ns "
-		"FROM v_span f JOIN v_span e ON e.process_id = f.process_id "
+		"FROM v_fetch f JOIN v_span e ON e.process_id = f.process_id "
 		"AND e.name = 'eval' AND f.start_ns >= e.start_ns AND "
-		"f.start_ns < e.start_ns + e.dur_ns WHERE f.name = 'fetch' "
-		"AND f.detail IS NOT -2 "
-		"AND f.closed) WHERE ns >= 0",
+		"f.start_ns < e.start_ns + e.dur_ns WHERE f.closed) "
+		"WHERE ns >= 0",
 		value, n);
 }
 
@@ -288,8 +287,7 @@ static const char batches_of_evaluations[] = OF_EVALUATIONS
 	"(SELECT worker FROM evaluation_worker) OR " IN_EVALUATIONS
 	" LIMIT 500";
 static const char fetches_of_evaluations[] = OF_EVALUATIONS
-	"fetch AS (SELECT process_id AS rank, * FROM v_span WHERE "
-	"name = 'fetch' AND closed AND detail IS NOT -2) "
+	"fetch AS (SELECT process_id AS rank, * FROM v_fetch WHERE closed) "
 	"SELECT " WITHOUT_CALLS "FROM fetch s WHERE " IN_EVALUATIONS
 	" LIMIT 500";
 

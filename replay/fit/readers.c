@@ -237,8 +237,7 @@ static int prefetch_of_workers(struct fit *f)
 			    "WHERE name = 'preprocess' AND process_id NOT IN "
 			    "(SELECT worker FROM evaluation_worker) "
 			    "UNION ALL SELECT "
-			    "start_ns, -1 FROM v_span WHERE name = 'fetch' "
-			    "AND detail IS NOT -2 UNION ALL "
+			    "start_ns, -1 FROM v_fetch UNION ALL "
 			    "SELECT start_ns, 0 FROM v_span WHERE name = "
 			    "'epoch' AND process_id = (SELECT process_id FROM "
 			    "rank_time ORDER BY rank LIMIT 1) ORDER BY 1",

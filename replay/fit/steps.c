@@ -73,10 +73,9 @@ static int find_inference(struct fit *f, int64_t *steps)
 	if (fit_ask(f, "SELECT max(evaluations) FROM v_rank WHERE steps = 0", 0,
 		    &f->epochs) ||
 	    fit_ask(f,
-		    "SELECT count(*) FROM v_span f WHERE f.name = 'fetch' AND "
-		    "f.detail IS NOT -2 AND f.closed AND f.process_id = "
-		    "(SELECT process_id FROM "
-		    "v_evaluation ORDER BY rank LIMIT 1)",
+		    "SELECT count(*) FROM v_fetch WHERE closed AND "
+		    "process_id = (SELECT process_id FROM v_evaluation "
+		    "ORDER BY rank LIMIT 1)",
 		    0, &fetches))
 		return -1;
 	if (fit_ask(f, "SELECT min(rank) FROM v_evaluation", 0, &f->first_rank))
