@@ -276,7 +276,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 		reel_buf_puts(&b,
 			      "Nothing is known: the imported files have no "
 			      "I/O event, no counter of a read or a write, and "
-			      "no fetch",
+			      "no step",
 			      err);
 	} else if (!r->calls && !k) {
 		reel_buf_puts(&b,
