@@ -13,12 +13,12 @@ ancestor (worker, process_id) AS (
 	WHERE a.process_id NOT IN (SELECT process_id FROM rank_time))
 SELECT worker, process_id FROM ancestor;
 
--- v_worker_batch: the batches that loader workers made, with their number in
--- the pass, but none of evaluation_worker. A pass is the last epoch or eval span of the rank that began before
--- the batch. Its loader hands batch k to worker k modulo their number, in the
--- order of their starts, as PyTorch does: the number follows from that. The pool of
--- a PyDataset of Keras begins batches in the order of their numbers. early:
--- 1, it was ready before a batch of a lower number, so that the loader had to
+-- v_worker_batch: the batches that loader workers made, with their number in the pass,
+-- but none of evaluation_worker. A pass is the last epoch or eval span of the rank
+-- that began before the batch. Its loader hands batch k to worker k modulo their
+-- number, in the order of their starts, as PyTorch does: the number follows from that.
+-- The pool of a PyDataset of Keras begins batches in the order of their numbers.
+-- early: 1, it was ready before a batch of a lower number, so that the loader had to
 -- keep it back.
 -- unit: ns; 0 or 1    empty: no row without workers or with sums of spans
 -- source: PyTorch, torch/utils/data/dataloader.py; ioreel-store(5), "Loader"

@@ -306,10 +306,11 @@ WHERE low_bytes < 16384
 GROUP BY op;
 
 -- v_checkpoint_wait: checkpoints of each process, and its wait for them. Only its
--- first thread that saves counts, and in a process that steps only one that steps, as a
--- thread that writes in the background delays nothing. A checkpoint within another is part of it; what the thread writes to, syncs
--- and renames of a checkpoint's file afterwards belongs to it. later_ns: the wait for
--- that, from the first step of the process to its last, of the thread that steps.
+-- first thread that saves counts, and in a process that steps only one that steps, as
+-- a thread that writes in the background delays nothing. A checkpoint within another
+-- is part of it; what the thread writes to, syncs and renames of a checkpoint's file
+-- afterwards belongs to it. later_ns: the wait for that, from the first step of the
+-- process to its last, of the thread that steps.
 -- unit: checkpoints, ns    empty: no row
 -- source: ioreel-report(1), "CHECKPOINT"
 CREATE VIEW v_checkpoint_wait (process_id, checkpoints, wait_ns, later_ns) AS

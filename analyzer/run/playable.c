@@ -2,12 +2,13 @@
 /*
  * Descriptors for the events of an import, in two passes.
  *
- * The first follows opens and closes by the numbers of the format, or by files
- * where it has no numbers, and makes a descriptor for each file of a process that
- * is used without one; the second copies the store with them. A descriptor of that kind is opened at its first use
- * and closed after its last; as nothing is known of its position, its reads and
- * writes become pread and pwrite. Where the format lacks offsets, they continue
- * one after the other, from 0 again at the end of a file that the job wrote.
+ * The first follows opens and closes by the numbers of the format, or by files where
+ * it has no numbers, and makes a descriptor for each file of a process that is used
+ * without one; the second copies the store with them. A descriptor of that kind is
+ * opened at its first use and closed after its last; as nothing is known of its
+ * position, its reads and writes become pread and pwrite. Where the format lacks
+ * offsets, they continue one after the other, from 0 again at the end of a file that
+ * the job wrote.
  */
 #include "analyzer/run/playable.h"
 

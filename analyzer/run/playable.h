@@ -30,7 +30,8 @@ struct run_playable {
 
 /*
  * If the events of the import @st have no open files, or such without a descriptor,
- * give a temporary store with them in *@out, for reel_store_close(); else *@out is NULL. 0, or -1 with @err.
+ * give a temporary store with them in *@out, for reel_store_close(); else *@out is
+ * NULL. 0, or -1 with @err.
  */
 int reel_run_playable(struct reel_store **out, struct run_playable *counts,
 		      struct reel_store *st, struct reel_error *err);

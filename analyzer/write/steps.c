@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Steps of a thread that trains and marks none, or none any more: its loop takes the
- * batches from no loader, or keeps those of a first pass. A step lasts from the end of an optimizer step to the end of the next one
- * in its thread; the first from its backward pass, as nothing shows where its batch
- * was requested.
+ * batches from no loader, or keeps those of a first pass. A step lasts from the end of
+ * an optimizer step to the end of the next one in its thread; the first from its
+ * backward pass, as nothing shows where its batch was requested.
  *
  * Optimizer steps without a backward pass between them, as of a model with an
  * optimizer for each part, are one step.

@@ -70,9 +70,9 @@ static int format_by_name(const char *path)
 /* --- the files ------------------------------------------------------------ */
 
 /* Files of a data set are read in the loop, or by threads and processes that have
- * none, but for processes of another program, as a compiler. Others are not: those that the thread of a loop reads before it, as weights
- * and indexes, where there are files that are read in it, and those that are opened
- * within restores alone. */
+ * none, but for processes of another program, as a compiler. Others are not: those
+ * that the thread of a loop reads before it, as weights and indexes, where there are
+ * files that are read in it, and those that are opened within restores alone. */
 #define READ_FILES                                                             \
 	"WITH begun AS MATERIALIZED (SELECT thread_id, min(start_ns) AS ns "   \
 	"FROM v_span WHERE name IN ('epoch', 'eval', 'step', 'fetch') GROUP "  \

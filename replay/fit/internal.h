@@ -158,8 +158,9 @@ bool fit_reopens(const struct fit *f);
 /* Do files of @format hold one sample as a rule? */
 bool fit_one_sample(int format);
 
-/* Samples, each of as many visits as it takes, that begin in each batch of a worker, of
- * the @n visits from @first on: the counts that are not 0, sorted, for free() after a failure, too. 0 or -1. */
+/* Samples, each of as many visits as it takes, that begin in each batch of a worker,
+ * of the @n visits from @first on: the counts that are not 0, sorted, for free() after
+ * a failure, too. 0 or -1. */
 int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 			 uint32_t **counts, uint32_t *counts_n);
 

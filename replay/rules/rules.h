@@ -64,10 +64,10 @@ void rules_begin(const struct workload *w, const struct comm *comm,
 int64_t rules_host_memory(void);
 
 /*
- * Run @w by the rules, after rules_begin(): training six times with another seed each, checkpoints alone
- * once, with the page cache emptied of them before they are read, a key-value cache
- * once, with its trials. Gives memory to @c for rules_fini(). @results is the folder
- * of the results. Collective. 0, or -1 on all ranks with @err.
+ * Run @w by the rules, after rules_begin(): training six times with another seed each,
+ * checkpoints alone once, with the page cache emptied of them before they are read, a
+ * key-value cache once, with its trials. Gives memory to @c for rules_fini(). @results
+ * is the folder of the results. Collective. 0, or -1 on all ranks with @err.
  */
 int rules_run(const struct workload *w, const struct run_options *options,
 	      const struct comm *comm, const char *results,

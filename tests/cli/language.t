@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: MIT
 # The language of the sources: no comment begins with a pronoun in the place of
-# its subject, and no replaced identifier is left.
+# its subject, no replaced identifier is left, and no line of C or SQL is so long
+# that a comment in it was never wrapped (clang-format wraps code alone).
 use strict;
 use warnings;
 use Cwd 'abs_path';
@@ -53,7 +54,8 @@ sub comments {
 	return @found;
 }
 
-my (@begins, @left);
+my $columns = 100;
+my (@begins, @left, @long);
 for my $name (@files) {
 	open my $f, '<', $name or die "$name: $!";
 	my $text = do { local $/; <$f> } // '';
@@ -63,15 +65,20 @@ for my $name (@files) {
 		push @left, "$name:" . (1 + (substr($text, 0, $-[0]) =~ tr/\n//)) . ": $1";
 	}
 	next unless $name =~ /\.(?:c|h|def|sql|sh|t|py)$/ || $text =~ /^#!.*\b(?:sh|bash|python3|perl)\b/;
+	if ($name =~ /\.(?:c|h|sql)$/) {
+		my $n = 0;
+		push @long, map { "$name:$_->[0]" } grep { length $_->[1] > $columns } map { [++$n, $_] } split /\n/, $text;
+	}
 	push @begins, map { "$name:$_->[0]: $_->[1]" } grep { $_->[1] =~ /^$first/ } comments($name, $text);
 }
 
 my $n = 0;
-for my $test (['comments begin with their subject', @begins], ['replaced identifiers are gone', @left]) {
+for my $test (['comments begin with their subject', @begins], ['replaced identifiers are gone', @left],
+	['lines are wrapped', @long]) {
 	my ($title, @faults) = @$test;
 	$n++;
 	print @faults ? 'not ' : '', "ok $n - $title\n";
 	print "# $_\n" for @faults;
 }
 print "1..$n\n";
-exit(@begins || @left ? 1 : 0);
+exit(@begins || @left || @long ? 1 : 0);
