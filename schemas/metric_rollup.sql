@@ -72,15 +72,28 @@ FROM v_call c
 WHERE c.layer = 'MPIIO' AND c.call_group IN ('read', 'write')
 GROUP BY c.call_group;
 
+-- v_sized: does any read or write have a size? An import may have none.
+-- unit: 0 or 1    empty: 1
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_sized (sizes) AS
+WITH sizeless (calls) AS (
+	SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'no_size')
+SELECT calls = 0 OR calls < (SELECT coalesce(sum(calls), 0) FROM v_call
+	WHERE message = 0 AND NOT higher_layer
+		AND call_group IN ('read', 'write'))
+FROM sizeless;
+
 -- v_group: I/O of the job by kind of call. Calls of higher layers (MPI-IO,
 -- queues of asynchronous operations) and messages are left out, so that the
 -- rows may be added up. Bytes through mappings have no call and no duration; a
 -- mapping without a touched page has no row.
--- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration
+-- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration, or no
+-- read and no write of an import has a size
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
 SELECT call_group, sum(iif(call IN ('map_read', 'map_write'), 0, calls)),
-	sum(bytes),
+	iif(call_group NOT IN ('read', 'write') OR sum(bytes) > 0
+		OR (SELECT sizes FROM v_sized), sum(bytes), NULL),
 	nullif(sum(iif(call IN ('map_read', 'map_write'), 0, dur_ns)), 0),
 	sum(errors), sum(eof_reads)
 FROM v_call
@@ -155,7 +168,7 @@ GROUP BY p.process_id;
 -- Where an import has only counters, files, calls and bytes are their sums
 -- (v_counter_total).
 -- unit: as the columns say    empty: 0 calls and bytes, NULL times; all NULL, an
--- import without I/O
+-- import without I/O; NULL bytes, calls of an import without sizes
 -- source: ioreel-store(5), "Operations", "Time", "Completeness"
 CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes,
 	threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events,
@@ -182,11 +195,13 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 			WHERE call_group NOT IN ('read', 'write'))
 		WHEN by_counters THEN (SELECT meta_calls FROM v_counter_total)
 		END,
-	CASE WHEN by_events THEN (SELECT coalesce(sum(bytes), 0) FROM v_group
+	CASE WHEN by_events THEN (SELECT iif(count(*) > count(bytes), NULL,
+				coalesce(sum(bytes), 0)) FROM v_group
 			WHERE call_group = 'read')
 		WHEN by_counters THEN (SELECT read_bytes FROM v_counter_total)
 		END,
-	CASE WHEN by_events THEN (SELECT coalesce(sum(bytes), 0) FROM v_group
+	CASE WHEN by_events THEN (SELECT iif(count(*) > count(bytes), NULL,
+				coalesce(sum(bytes), 0)) FROM v_group
 			WHERE call_group = 'write')
 		WHEN by_counters THEN (SELECT write_bytes FROM v_counter_total)
 		END,

@@ -112,6 +112,7 @@ static int fill_group(struct report *r, struct reel_view *v)
 			continue;
 		r->group[g].calls = INT("calls");
 		r->group[g].bytes = INT("bytes");
+		r->group[g].sizeless = KNOWN("bytes") == REPORT_NONE;
 		r->group[g].dur_ns = INT("dur_ns");
 		r->group[g].errors = INT("errors");
 		r->group_sum_ns += r->group[g].dur_ns;

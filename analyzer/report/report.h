@@ -38,6 +38,7 @@ struct report_transfer {
 
 struct report_group {
 	int64_t calls, bytes, dur_ns, errors;
+	bool sizeless; /* bytes are not known, and 0 here */
 };
 
 /* Rows of the calls of REEL_GROUP_META, by the object that they change. */

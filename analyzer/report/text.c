@@ -611,9 +611,7 @@ static void print_transfer(const struct report *r, const char *name,
 {
 	struct report_group group = r->group[which];
 
-	if (!group.bytes && r->completeness.no_size > 0 &&
-	    r->completeness.no_size >= r->group[REEL_GROUP_READ].calls +
-					       r->group[REEL_GROUP_WRITE].calls)
+	if (group.sizeless)
 		group.bytes = REPORT_NONE;
 	print_row(name, &group, &r->transfer[which == REEL_GROUP_WRITE]);
 }

@@ -40,6 +40,12 @@ is 'reads of an unknown size are no end of a file' "$(sql s.db 'SELECT sum(eof_r
 check 'the report says that sizes are not known' '
 	grep -q "the sizes of all calls are not known" out && grep -qE "^  read +2 +- " out &&
 	! grep -q "small" out'
+is 'nor do the views and the document' "$(sql s.db 'SELECT group_concat(coalesce(bytes, "-")), (SELECT coalesce(read_bytes, "-")
+	FROM v_summary) FROM v_group' | tr "$tab" ' ') $("$IOREEL" report --json s.db | python3 -c 'import json, sys
+r = json.load(sys.stdin); print(r["totals"]["write_bytes"], [g["bytes"] for g in r["groups"]])')" '-,- - None [None, None]'
+import --map "$map" comma.csv
+is 'sizes of other calls of a run are enough' "$(sql s.db 'SELECT count(bytes), (SELECT read_bytes > 0 FROM v_summary) FROM v_group' |
+	tr "$tab" ' ')" '2 1'
 awk 'BEGIN { print "ts,op,file,bytes,r"; for (i = 0; i < 1100000; i++)
 	printf "%d,read,/d/%d,1,%d\n", i, i, i % 2 }' >many.csv
 import --map 'start=ts,call=op,path=file,size=bytes,rank=r' many.csv
