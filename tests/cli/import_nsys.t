@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 HERE=$TOP/tests/cli
+mkdir tmp && export TMPDIR=$PWD/tmp # other tests have files in the common one
 
 import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
 rows() { sql s.db "$1" | tr '\t\n' ' ;'; }

@@ -171,7 +171,8 @@ check 'a turn reads those before it' 'run --set kvcache.prefill_tokens=1 k.json 
 check 'as many reads as tokens ask for' 'run --set kvcache.turns=1 --set kvcache.generated_tokens=64 --set kvcache.context_tokens=10 k.json &&
 	is_true "all(0 <= x[\"reads\"] - 3 * x[\"requests\"] <= 3 * 5 and x[\"tokens\"] == 64 * x[\"requests\"] for x in t)"'
 check 'null storage: no calls' '"$IOREEL" run -q --null --json k.json >r.json && is_true "d[\"read_calls\"] == d[\"write_calls\"] == d[\"other_calls\"] == 0 and t[0][\"requests\"] > 0"'
-one() { run --set kvcache.users=1 --set kvcache.trials=1 --set kvcache.think_ns=250000000 "$@" k.json &&
+# One request, after the first think time.
+one() { run --set kvcache.users=1 --set kvcache.trials=1 --set kvcache.duration_ns=1900000000 --set kvcache.think_ns=1000000000 "$@" k.json &&
 	python3 -c 'import json; print(*[json.load(open("r.json"))["kvcache"]["trials"][0][k] for k in ("writes", "written_bytes")])'; }
 is 'a seed decides the sizes' "$(one)" "$(one)"
 check 'another seed, other sizes' '[ "$(one)" != "$(one --set kvcache.seed=7)" ]'
