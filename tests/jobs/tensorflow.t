@@ -98,6 +98,9 @@ is 'again: the epochs of all calls of fit() are counted' \
 	ORDER BY start_ns)" | tail -n +2)" 0,1,2
 job traced 'epoch 1, step 2'
 job distributed 'epoch 3, step 40'
+# a loop that takes no gradient evaluates, once another one has trained
+job tapes 'epoch 3, eval 3, step 48'
+job trains_on_batch 'epoch 2, eval 2, step 32'
 job saves 'checkpoint 4, restore 3'
 IOREEL_PROFILE_STEPS=5-7 in_data rec "$IOREEL" record -q -o "$T/p.reel" -- \
 	"$python" "$job" fit

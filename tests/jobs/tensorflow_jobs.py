@@ -175,6 +175,36 @@ def distributed():
     print(seen, int(graph(shared)))
 
 
+def tapes():
+    """A loop that takes gradients by @how, one that evaluates after each."""
+    weight = tf.Variable(tf.zeros((16,)))
+
+    def learn(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((tf.linalg.matvec(x, weight) - y) ** 2)
+        weight.assign_sub(0.01 * tape.gradient(loss, weight))
+        return loss
+
+    graph = tf.function(learn)
+    outer = tf.function(lambda x, y: graph(x, y))
+    error = tf.function(lambda x, y: tf.linalg.matvec(x, weight) - y)
+    for how in learn, graph, outer:
+        for x, y in batches():
+            how(x, y)
+        for x, y in batches(1):
+            error(x, y)
+
+
+def trains_on_batch():
+    m = model()
+    train, test = batches(), batches(1)
+    for epoch in range(2):
+        for x, y in train:
+            m.train_on_batch(x, y)
+        for x, y in test:
+            m.test_on_batch(x, y)
+
+
 def saves():
     m = model()
     m.save("model.keras")

@@ -17,6 +17,9 @@ HOOKS = {
     "torchdata.stateful_dataloader.worker": "hook_torch",
     "tensorflow.python.data.ops.iterator_ops": "hook_tensorflow",
     "tensorflow.python.distribute.input_lib": "hook_tensorflow",
+    "tensorflow.python.eager.backprop": "hook_tensorflow",
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function":
+        "hook_tensorflow",
     "tensorflow.python.checkpoint.checkpoint": "hook_tensorflow",
     "tensorflow.python.saved_model.save": "hook_tensorflow",
     "keras.src.callbacks.callback_list": "hook_keras",

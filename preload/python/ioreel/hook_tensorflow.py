@@ -3,17 +3,24 @@
 
 epoch, step, fetch    iterators of tf.data that a Python loop reads, and those
                       of tf.distribute, which join one for each replica
+eval                  such a loop that takes no gradient, after another one has
 checkpoint, restore   tf.train.Checkpoint, tf.saved_model
 
 In Model.fit the fetch is part of the graph: hook_keras.py has the steps,
 preload/anchors/tensorflow.c the fetches.
+
+A graph takes its gradient once, while it is traced: a function that has called
+GradientTape.gradient() trains in each later call too, and so do its callers.
 """
 import atexit
+import weakref
 
 from ioreel import epochs, gate, profile, shim, wrap
 from ioreel.finder import hide
 
 KNOWN = ("2.",)
+_calls = []  # functions with a graph that run or are traced, of all threads
+_trainers = weakref.WeakSet()  # those that take gradients
 
 
 def _profiler():
@@ -74,6 +81,35 @@ def _hook_distributed(input_lib):
     wrap.patch(base, "__next__", _fetch_begins, epochs.fetch_ends)
 
 
+def _trains():
+    """The calling code trains: in a graph, its functions will."""
+    if not _executing_eagerly():
+        _trainers.update(_calls)
+    elif epochs.current().stack:  # not a thread of a replica
+        epochs.trains(None)
+
+
+def _hook_gradient(backprop):
+    wrap.patch(backprop.GradientTape, "gradient",
+               lambda *args, **kwargs: _trains())
+
+
+def _call_begins(function, *args, **kwargs):
+    _calls.append(function)
+    return function
+
+
+def _call_ended(function, error):
+    _calls.remove(function)
+    if function in _trainers:
+        _trains()
+
+
+def _hook_function(polymorphic_function):
+    wrap.patch(polymorphic_function.Function, "__call__", _call_begins,
+               _call_ended)
+
+
 def _hook_checkpoint(checkpoint):
     for name in ("save", "write"):
         wrap.patch_span(checkpoint.Checkpoint, name, shim.CHECKPOINT)
@@ -90,6 +126,9 @@ PARTS = {
     "tensorflow.python.data.ops.iterator_ops": ("data", _hook_iterator),
     "tensorflow.python.distribute.input_lib": ("distribute",
                                                _hook_distributed),
+    "tensorflow.python.eager.backprop": ("gradient", _hook_gradient),
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function":
+        ("function", _hook_function),
     "tensorflow.python.checkpoint.checkpoint": ("checkpoint", _hook_checkpoint),
     "tensorflow.python.saved_model.save": ("saved_model", _hook_saved_model),
 }
