@@ -363,7 +363,8 @@ SELECT count(*), coalesce(sum(b.fetch_ns + max(0, b.start_ns - e.start_ns))
 FROM begun b JOIN span e ON e.span_id = b.epoch_span;
 
 -- v_repeated_file: data files that several processes read in order, two or more times
--- in an epoch of the first rank.
+-- in an epoch of the first rank. A reader that opens a file once or twice in an epoch
+-- may jump back in it once: from an index at its end, as of Parquet.
 --   times            in an epoch, to the nearest number
 --   epoch_start_ns, epoch_end_ns     the first epoch
 -- unit: times, bytes, ns    empty: no row
@@ -381,7 +382,7 @@ epoch AS MATERIALIZED (
 data AS (
 	SELECT f.file_id, f.size_bytes, f.read_bytes, f.reads, f.opens,
 		CAST(f.read_bytes AS REAL) / f.size_bytes / epochs AS times,
-		start_ns, end_ns
+		start_ns, end_ns, epochs
 	FROM v_file f, epoch
 	WHERE class = 'data' AND kind = 'file' AND shared AND size_bytes > 0
 		AND read_bytes > 0 AND write_bytes = 0 AND mapped_bytes = 0
@@ -389,7 +390,8 @@ data AS (
 SELECT d.file_id, CAST(round(times) AS INTEGER), size_bytes, read_bytes, start_ns, end_ns
 FROM data d LEFT JOIN file_sequence s USING (file_id)
 WHERE times > 1.5 AND abs(times - round(times)) < 0.1 AND opens >= round(times)
-	AND coalesce(s.random, 0) * 5 <= reads;
+	AND (coalesce(s.random, 0) * 5 <= reads
+		OR s.random <= opens AND opens <= 2 * round(times) * epochs);
 
 -- v_reread_file: data files of which an epoch of the first rank reads three times their
 -- bytes or more: a cache of chunks or blocks is too small for the order of the samples.

@@ -264,8 +264,17 @@ def read(epoch, reader):
                  for n in (names[k], names[k - 1])]
     if part == "labels":
         names += ["data/labels"] * 2  # of which each reader takes one
-    for name in names if part in ("all", "pairs", "turns") else names[reader::2]:
+    if part == "chunks":  # opened for each sample: a header at the end, half a chunk
+        for name in names:
+            for chunk in range(3):
+                with open(name, "rb", buffering=0) as f:
+                    os.pread(f.fileno(), 100, 29900)
+                    os.pread(f.fileno(), 10000, chunk * 10000)
+        return
+    for name in names if part in ("all", "pairs", "turns", "index") else names[reader::2]:
         with open(name, "rb", buffering=0) as f:
+            if part == "index":
+                os.pread(f.fileno(), 100, 29900)
             f.read(30000)
             if part == "back":
                 f.seek(0)
@@ -303,9 +312,13 @@ record all "$python" readers.py all
 check 'REPEATED-READ: each reader reads all files' '
 	"$python" said.py all REPEATED-READ "but each epoch reads its data 2 times" &&
 	grep -q "each epoch reads 12 data files (360 kB) 2 times: each of 2 processes" all.words'
-for part in half back pairs labels turns apart; do
+for part in index chunks half back pairs labels turns apart; do
 	record $part "$python" readers.py $part
 done
+check 'REPEATED-READ: each reader reads all files, first the index at their end' '
+	"$python" said.py index REPEATED-READ "but each epoch reads its data 2 times"'
+check 'no REPEATED-READ: each reads all chunks, for half of their samples' '
+	! grep REPEATED-READ chunks.out'
 check 'no REPEATED-READ: each reads its half, another one in each epoch, or twice; pairs; few bytes' '
 	! grep REPEATED-READ half.out back.out pairs.out labels.out'
 check 'no REPEATED-READ: one reader after the other; two jobs' '
