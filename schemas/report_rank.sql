@@ -154,7 +154,8 @@ GROUP BY l.process_id;
 -- v_step_read: bytes of data files that the threads that step read between the
 -- begin of the rank's steady steps and their end, by calls or through mappings that
 -- ended in it. outside_bytes: of these, outside of the thread's fetches,
--- evaluations and checkpoints.
+-- evaluations and checkpoints. When the pages of a mapping were read is not known:
+-- outside only if it began and ended between two of these.
 -- unit: bytes    empty: no row without anchors
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_step_read (process_id, read_bytes, outside_bytes) AS
@@ -164,22 +165,31 @@ WITH loop AS MATERIALIZED (
 	FROM step s JOIN span p USING (span_id)
 	WHERE s.steady
 	GROUP BY s.process_id, p.thread_id),
-moment (process_id, thread_id, at_ns, end_ns, bytes) AS (
-	SELECT l.process_id, l.thread_id, s.start_ns, s.start_ns + s.dur_ns, 0
+moment (process_id, thread_id, at_ns, end_ns, bytes, path, maps) AS (
+	SELECT l.process_id, l.thread_id, s.start_ns, s.start_ns + s.dur_ns, 0,
+		NULL, NULL
 	FROM loop l JOIN span s ON s.thread_id = l.thread_id
 	WHERE s.name IN ('fetch', 'eval', 'checkpoint')
 	UNION ALL
-	SELECT l.process_id, l.thread_id, e.start_ns, NULL, e.bytes
+	SELECT l.process_id, l.thread_id, e.start_ns, NULL,
+		iif(e.call_group = 'read', e.bytes, 0), e.path,
+		CASE WHEN e.call = 'mmap' THEN 'begins'
+			WHEN e.call = 'map_read' AND e.dur_ns = 0 THEN 'ends' END
 	FROM loop l CROSS JOIN v_event e ON e.thread_id = l.thread_id
 		AND e.start_ns >= l.start_ns AND e.start_ns < l.end_ns
-	WHERE e.call_group = 'read' AND e.class = 'data' AND e.bytes > 0),
+	WHERE e.class = 'data'
+		AND (e.call_group = 'read' AND e.bytes > 0 OR e.call = 'mmap')),
 read AS (
-	SELECT process_id, bytes, at_ns < max(end_ns) OVER (
+	SELECT process_id, bytes, at_ns, maps, max(end_ns) OVER (
 		PARTITION BY thread_id ORDER BY at_ns, end_ns IS NULL
-		ROWS UNBOUNDED PRECEDING) AS within
+		ROWS UNBOUNDED PRECEDING) AS free_ns,
+		max(iif(maps = 'begins', at_ns, NULL)) OVER (
+		PARTITION BY thread_id, path ORDER BY at_ns
+		ROWS UNBOUNDED PRECEDING) AS mapped_ns
 	FROM moment)
 SELECT process_id, sum(bytes), coalesce(sum(bytes)
-	FILTER (WHERE within IS NOT 1), 0)
+	FILTER (WHERE coalesce(at_ns >= free_ns, 1) AND (maps IS NOT 'ends'
+		OR mapped_ns >= coalesce(free_ns, 0))), 0)
 FROM read GROUP BY process_id;
 
 -- v_rank: all that is known of each rank, with its loader workers. epochs: how

@@ -535,6 +535,34 @@ for i in ioreel.steps(indices()):
 PY
 check 'WAIT-UNKNOWN: fetches that take long enough to read, but do not' '
 	"$python" said.py own_slow_range WAIT-UNKNOWN "reads 75.5 MB of its data outside"'
+cat >map.py <<'PY'
+import mmap
+def tokens():
+    with open("tokens", "rb") as f:
+        return mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+PY
+cat loop.py map.py - <<'PY' | job own_map
+def batches(data):
+    for i in range(8):
+        yield data[i << 20:i + 1 << 20]
+for epoch in range(3):
+    data = tokens()
+    with ioreel.span("epoch", epoch):
+        for i in ioreel.steps(batches(data)):
+            compute(0.02)
+    data.close() # in no fetch: all of its pages are read by then
+PY
+check 'a mapping that fetches read is not read outside of them' '
+	! "$IOREEL" report own_map.reel | grep -q WAIT-UNKNOWN'
+cat loop.py map.py - <<'PY' | job own_map_range
+for i in ioreel.steps(range(10)):
+    data = tokens()
+    data[:]
+    data.close()
+    compute(0.02)
+PY
+check 'WAIT-UNKNOWN: a mapping that begins and ends outside of fetches' '
+	"$python" said.py own_map_range WAIT-UNKNOWN "of its data outside of its fetches"'
 cat loop.py - <<'PY' | job own_twice
 def batches():
     for i in range(10):
