@@ -416,9 +416,12 @@ WHERE class = 'data' AND kind = 'file' AND size_bytes > 0 AND write_bytes = 0
 -- loader: what prepares the batches of Keras: "PyDataset", "PyDataset of threads",
 -- "PyDataset of processes", "generator"; NULL, another or several. steps: what marks
 -- the steps of processes that mark none, "optimizer"; NULL, they mark them.
+-- prefetch, parallel, cache: all pipelines of tf.data prefetch after their last
+-- function, run their functions in parallel, have a cache.
 -- unit: 0 or 1    empty: 0
 -- source: ioreel-anchors(7)
-CREATE VIEW v_framework (python, pytorch, tensorflow, grain, loader, steps) AS
+CREATE VIEW v_framework (python, pytorch, tensorflow, grain, loader, steps, prefetch,
+	parallel, cache) AS
 SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
 		OR EXISTS (SELECT 1 FROM process WHERE
 			replace(exe, rtrim(exe, replace(exe, '/', '')), '')
@@ -428,7 +431,13 @@ SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
 	coalesce(max(value GLOB 'Grain*'), 0),
 	(SELECT iif(min(value) = max(value), min(value), NULL)
 		FROM note WHERE key = 'loader'),
-	(SELECT max(value) FROM note WHERE key = 'steps')
+	(SELECT max(value) FROM note WHERE key = 'steps'),
+	(SELECT coalesce(min(value GLOB '*prefetch*'), 0) FROM note
+		WHERE key = 'tf.data'),
+	(SELECT coalesce(min(value GLOB '*parallel*'), 0) FROM note
+		WHERE key = 'tf.data'),
+	(SELECT coalesce(min(value GLOB '*cache*'), 0) FROM note
+		WHERE key = 'tf.data')
 FROM (SELECT value FROM note WHERE key = 'framework'
 	UNION ALL SELECT framework FROM run WHERE EXISTS (SELECT 1 FROM source));
 

@@ -5,6 +5,8 @@
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
 
+#define PREFETCH "prefetch(tf.data.AUTOTUNE)"
+
 static const struct advice_loader
 	pytorch =
 		{
@@ -57,17 +59,10 @@ static const struct advice_loader
 			"itself.",
 		.unseen = "; tf.data prepares batches in threads of the job "
 			  "itself.",
-		.start = "prefetch(tf.data.AUTOTUNE) at the end of the "
-			 "pipeline, "
-			 "num_parallel_calls=tf.data.AUTOTUNE in map() and "
-			 "interleave(), cache() for what fits into memory.",
-		.hand_over = "prefetch(tf.data.AUTOTUNE) at the end of the "
-			     "pipeline.",
+		.hand_over = PREFETCH " at the end of the pipeline.",
 		.last = "one pipeline over all epochs, with repeat(); a "
 			"smaller shuffle buffer.",
 		.cold = "the pipeline restarts and fills its buffers",
-		.evaluation = "prefetch(tf.data.AUTOTUNE) and cache() in the "
-			      "pipeline of the evaluation too.",
 };
 
 /* A loop of PyTorch's that takes its batches from no loader. */
@@ -231,4 +226,58 @@ const struct advice_loader *advice_loader_of(const struct report *r)
 	if (r->uses.pytorch)
 		return &pytorch;
 	return r->uses.tensorflow ? &tf_data : &any_loader;
+}
+
+/* Append those of the @n stages that are not NULL. Returns how many. */
+static int append_stages(struct advice *a, const char *const *stage, int n,
+			 const char *and)
+{
+	int said = 0;
+
+	for (int i = 0; i < n; i++)
+		if (stage[i])
+			advice_append(a->try_this, "%s%s", said++ ? and : "",
+				      stage[i]);
+	return said;
+}
+
+void advice_append_start(const struct report *r, struct advice *a)
+{
+	const struct advice_loader *loader = advice_loader_of(r);
+	const char *const stage[] = {
+		r->uses.prefetch ? NULL
+				 : PREFETCH " at the end of the pipeline",
+		r->uses.parallel ? NULL
+				 : "num_parallel_calls=tf.data.AUTOTUNE in "
+				   "map() and interleave()",
+		r->uses.cache ? NULL : "cache() for what fits into memory",
+	};
+
+	if (loader != &tf_data)
+		advice_append(a->try_this, "%s", loader->start);
+	else if (append_stages(a, stage, 3, ", "))
+		advice_append(a->try_this, ".");
+	else
+		advice_append(a->try_this,
+			      "less work for each sample: the pipelines "
+			      "prefetch, work in parallel and cache already.");
+}
+
+void advice_append_evaluation(const struct report *r, struct advice *a)
+{
+	const struct advice_loader *loader = advice_loader_of(r);
+	const char *const stage[] = {
+		r->uses.prefetch ? NULL : PREFETCH,
+		r->uses.cache ? NULL : "cache()",
+	};
+
+	if (loader != &tf_data)
+		advice_append(a->try_this, "%s", loader->evaluation);
+	else if (append_stages(a, stage, 2, " and "))
+		advice_append(a->try_this,
+			      " in the pipeline of the evaluation too.");
+	else
+		advice_append(a->try_this,
+			      "less work for each sample of the evaluation: "
+			      "the pipelines prefetch and cache already.");
 }

@@ -144,5 +144,9 @@ struct advice_loader {
 };
 
 const struct advice_loader *advice_loader_of(const struct report *r);
+/* Append start, or evaluation, of the loader of @r to the remedy of @a, without the
+ * stages that all its pipelines of tf.data have. */
+void advice_append_start(const struct report *r, struct advice *a);
+void advice_append_evaluation(const struct report *r, struct advice *a);
 
 #endif

@@ -259,7 +259,7 @@ static void append_own_batches(const struct report *r,
 		      reel_num_time(own, (double)k->own_batch_ns),
 		      (long long)k->workers,
 		      advice_number(k->workers, "worker", "workers"));
-	advice_append(a->try_this, "%s", advice_loader_of(r)->start);
+	advice_append_start(r, a);
 }
 
 /* Starts of epochs count only beyond the usual wait for a batch. */
@@ -393,8 +393,7 @@ static void append_starts(const struct report *r, const struct report_rank *k,
 		return;
 	if (k->evaluation_first_wait_ns > k->epoch_first_wait_ns) {
 		if (!evaluates_slowly(r)) /* else EVAL-WAIT says it */
-			advice_append(a->try_this, "%s",
-				      advice_loader_of(r)->evaluation);
+			advice_append_evaluation(r, a);
 	} else if (k->epochs > 1 && !starts_once(r, k)) {
 		append_epoch_remedy(r, a);
 	} else if (!waits_beyond_starts(k)) {
@@ -431,7 +430,7 @@ static void append_no_workers(const struct report *r, struct advice *a)
 				      ? loader->unseen
 				      : loader->none);
 	}
-	advice_append(a->try_this, "%s", loader->start);
+	advice_append_start(r, a);
 }
 
 static bool append_wait(const struct report *r, const struct report_rank *k,
@@ -469,8 +468,7 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 			reel_num_time(most,
 				      (double)k->evaluation_loop_wait_ns));
 		if (!evaluates_slowly(r)) /* else EVAL-WAIT says it */
-			advice_append(a->try_this, "%s",
-				      advice_loader_of(r)->evaluation);
+			advice_append_evaluation(r, a);
 		return true;
 	}
 	if (k->workers > 0) {
@@ -691,6 +689,6 @@ bool advice_evaluation_wait(const struct report *r, struct advice *a)
 	advice_fact(a, "evaluation_wait", "ns", (double)k->evaluation_wait_ns);
 	advice_fact(a, "evaluation", "ns", (double)k->evaluation_ns);
 	advice_fact(a, "evaluation_wait_share", "share", share);
-	advice_append(a->try_this, "%s", advice_loader_of(r)->evaluation);
+	advice_append_evaluation(r, a);
 	return true;
 }

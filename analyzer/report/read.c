@@ -190,6 +190,9 @@ static int fill_uses(struct report *r, struct reel_view *v)
 	r->uses.pytorch = INT("pytorch");
 	r->uses.tensorflow = INT("tensorflow");
 	r->uses.grain = INT("grain");
+	r->uses.prefetch = INT("prefetch");
+	r->uses.parallel = INT("parallel");
+	r->uses.cache = INT("cache");
 	r->uses.own_loop = !strcmp(reel_view_text(v, "steps"), "optimizer");
 	return copy_text(&r->noted_loader, v, "loader");
 }

@@ -205,6 +205,7 @@ struct report {
 	struct {
 		bool python, pytorch, tensorflow, grain;
 		bool own_loop; /* of PyTorch, without a loader that is hooked */
+		bool prefetch, parallel, cache; /* all pipelines of tf.data */
 	} uses;		    /* a Python ran; frameworks that the hooks found */
 	char *noted_loader; /* v_framework.loader; or NULL */
 	/* Findings. */

@@ -205,6 +205,14 @@ def trains_on_batch():
             m.test_on_batch(x, y)
 
 
+def stages():
+    """Pipelines that prefetch last, cache, and use several threads."""
+    for data in (batches().prefetch(2), batches().prefetch(2).map(lambda x, y: x),
+                 tf.data.Dataset.range(8).map(tf.abs, 2).cache().prefetch(2)):
+        for batch in data:
+            pass
+
+
 def saves():
     m = model()
     m.save("model.keras")

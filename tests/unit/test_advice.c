@@ -162,6 +162,17 @@ static void imports(void)
 	r.uses.pytorch = false;
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "tf.data"),
 	   "or that of its framework");
+	r.uses.prefetch = r.uses.cache = true;
+	ok(has(&r, "INPUT-BOUND") &&
+		   !strcmp(r.advice[0].try_this,
+			   "num_parallel_calls=tf.data.AUTOTUNE in map() and "
+			   "interleave()."),
+	   "without the stages that it has: %s", r.advice[0].try_this);
+	r.uses.parallel = true;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].try_this, "less work for each sample"),
+	   "or all of them: %s", r.advice[0].try_this);
+	r.uses.prefetch = r.uses.parallel = r.uses.cache = false;
 	r.uses.tensorflow = false;
 	r.uses.pytorch = true;
 	r.rank = NULL;

@@ -3,6 +3,7 @@
 
 epoch, step, fetch    iterators of tf.data that a Python loop reads, and those
                       of tf.distribute, which join one for each replica
+note "tf.data"        "prefetch", "parallel", "cache": what each pipeline does
 eval                  such a loop that takes no gradient, after another one has
 checkpoint, restore   tf.train.Checkpoint, tf.saved_model
 
@@ -19,6 +20,7 @@ from ioreel import epochs, gate, profile, shim, wrap
 from ioreel.finder import hide
 
 KNOWN = ("2.",)
+_noted = set()  # values of the note "tf.data"
 _calls = []  # functions with a graph that run or are traced, of all threads
 _trainers = weakref.WeakSet()  # those that take gradients
 
@@ -49,10 +51,40 @@ def _fetch_begins(iterator):
     return epochs.fetch_begins(iterator) if _executing_eagerly() else None
 
 
+def _stages(dataset):
+    """Which remedies for a slow pipeline @dataset has: it prefetches after its
+    last function, its functions run in parallel, something is cached."""
+    ahead = cached = mapped = serial = False
+    inputs = [dataset]
+    while inputs:
+        stage = inputs.pop()
+        name = type(stage).__name__.lstrip("_")
+        ahead |= name == "PrefetchDataset" and not mapped
+        cached |= name == "CacheDataset"
+        if name.endswith(("MapDataset", "InterleaveDataset")):
+            mapped = True
+            serial |= not name.startswith("Parallel")
+        inputs.extend(stage._inputs())
+    return [name for name, has in (("prefetch", ahead), ("cache", cached),
+                                   ("parallel", not serial)) if has]
+
+
+def _note_stages(dataset):
+    try:
+        stages = " ".join(_stages(dataset))
+    except Exception:  # another kind of data set
+        stages = ""
+    if stages not in _noted:
+        _noted.add(stages)
+        shim.note("tf.data", stages or "-")
+
+
 def _hook_iterator(iterator_ops):
     owned = iterator_ops.OwnedIterator
 
     def started(iterator, dataset=None, *args, **kwargs):
+        if dataset is not None:
+            _note_stages(dataset)
         if dataset is not None and epochs.current().joined is None:
             return epochs.construction_begins(iterator, dataset, _kind(dataset))
         return None
