@@ -165,10 +165,22 @@ static void append_worker_shares(const struct report_rank *k, struct advice *a)
 	advice_fact(a, "headroom", "factor", k->headroom);
 }
 
+/* Does each worker make all samples, so that one more only repeats them? */
+static bool repeat_samples(const struct report *r, const struct report_rank *k)
+{
+	return r->ranks == 1 && k->workers > 1 &&
+	       r->repeated.times == k->workers;
+}
+
 static void append_worker_remedy(const struct report *r,
 				 const struct report_rank *k, struct advice *a)
 {
-	if (map_most(k))
+	if (repeat_samples(r, k))
+		advice_append(a->try_this,
+			      "a part of the data for each worker "
+			      "(REPEATED-READ); until then, more workers only "
+			      "make each sample more often.");
+	else if (map_most(k))
 		advice_append(a->try_this,
 			      "more workers (%lld now); samples that lie next "
 			      "to each other in the file, or a cache that "

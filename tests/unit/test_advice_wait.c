@@ -75,6 +75,12 @@ static void steps(void)
 	ok(has(&r, "INPUT-BOUND"), "a job that waits");
 	ok(strstr(r.advice[0].try_this, "more workers"),
 	   "busy workers: more of them");
+	r.repeated.times = k.workers;
+	ok(has(&r, "REPEATED-READ") &&
+		   !strstr(r.advice[0].try_this, "more workers (") &&
+		   strstr(r.advice[0].try_this, "a part of the data"),
+	   "each worker makes all samples: %s", r.advice[0].try_this);
+	r.repeated.times = 0;
 	k = rank_of(0.4, 0.97, 0.01);
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "preparing"),
 	   "workers that preprocess rather than read");
