@@ -436,8 +436,26 @@ static int fit_keep(struct fit *f, const struct fit_saves *s)
 			  (long long)s->files, (long long)paths);
 }
 
+/* Files that the benchmark does not write. */
+static int say_seldom(struct fit *f, const struct fit_saves *s)
+{
+	const char *name = strrchr(s->seldom_name, '/');
+
+	if (!s->seldom)
+		return 0;
+	return fit_reason(
+		f, "checkpoint.files", 0.5,
+		"left out: %lld %s of %lld bytes in all, as '%s', in "
+		"less than half of %lld checkpoints",
+		(long long)s->seldom, s->seldom == 1 ? "file" : "files",
+		(long long)s->seldom_bytes, name ? name + 1 : s->seldom_name,
+		(long long)s->saves);
+}
+
 static int fit_groups(struct fit *f, struct fit_saves *s)
 {
+	if (say_seldom(f, s))
+		return -1;
 	for (uint32_t i = 0; i < s->groups && i < FILES_MOST; i++)
 		if (fit_file(f, s, i))
 			return -1;

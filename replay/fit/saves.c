@@ -327,6 +327,31 @@ static void join_rare_groups(struct fit_saves *s, bool similar)
 	s->groups = n;
 }
 
+/* A checkpoint has no half of a file: a group of fewer, as what is saved at the end of
+ * the job, would be written with each checkpoint. The largest group stays. */
+static void leave_seldom_groups(struct fit_saves *s)
+{
+	uint32_t n = 0, most = 0;
+
+	for (uint32_t i = 1; i < s->groups; i++)
+		if (s->group[i].own > s->group[most].own)
+			most = i;
+	for (uint32_t i = 0; i < s->groups; i++) {
+		struct fit_group *g = &s->group[i];
+
+		if (i == most || 2 * g->own >= s->saves) {
+			s->group[n++] = *g;
+			continue;
+		}
+		if (!s->seldom)
+			memcpy(s->seldom_name, g->name, sizeof(g->name));
+		s->seldom += g->files;
+		s->seldom_bytes += g->bytes;
+		free(g->process);
+	}
+	s->groups = n;
+}
+
 int fit_find_saves(struct fit *f, struct fit_saves *s)
 {
 	int64_t data;
@@ -343,6 +368,7 @@ int fit_find_saves(struct fit *f, struct fit_saves *s)
 		return -1;
 	join_rare_groups(s, true);
 	join_rare_groups(s, false);
+	leave_seldom_groups(s);
 	return 0;
 }
 

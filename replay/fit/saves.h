@@ -39,6 +39,9 @@ struct fit_saves {
 	int64_t background; /* of which steps began before the last file */
 	int64_t evaluated;  /* with an evaluation since the last step */
 	int64_t work_ns; /* of a marked checkpoint besides its calls; -1: unknown */
+	/* Files that are in less than half of the checkpoints, and in no group. */
+	int64_t seldom, seldom_bytes;
+	char seldom_name[FIT_NAME_MOST]; /* of the first of them */
 };
 
 /* Fill @s, which is zero; without files it has no group. For fit_saves_fini() after a

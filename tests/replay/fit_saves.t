@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel fit of checkpoints: the benchmark writes the bytes of the job, and keeps as
+# many of them.
+. "$(dirname "$0")/../lib/tap.sh"
+command -v python3 >/dev/null || skip_all 'python3 is missing'
+
+mkdir e
+head -c 100000 /dev/urandom >e/0.npy
+# key PATH: the value of a key.
+key() { python3 -c "import json; print(json.load(open('job.json'))$1)"; }
+# written RUN: the bytes of checkpoints.
+written() { "$IOREEL" sql "$1" "SELECT sum(bytes) FROM v_event WHERE class = 'checkpoint' AND call_group = 'write'" | tail -n 1; }
+
+cat >saves.py <<'PY'
+import os, sys, ioreel
+keep = int(sys.argv[1])
+def save(name, n=100000):
+    with ioreel.span("checkpoint"):
+        with open(name, "wb") as f:
+            f.write(b"x" * n)
+for step in ioreel.steps(range(24)):
+    open("e/0.npy", "rb").read()
+    if step % 4 == 3:
+        save("step%d.ckpt" % step)
+        if keep and step >= 4 * keep:
+            os.unlink("step%d.ckpt" % (step - 4 * keep))
+if sys.argv[2] == "end":
+    save("final.ckpt", 40000)
+PY
+
+# One more file at the end is not in each checkpoint.
+"$IOREEL" record -q -o end.reel -- python3 saves.py 0 end
+check 'a save at the end: fit' '"$IOREEL" fit end.reel -o job.json 2>why'
+is 'six checkpoints of one file' "$(key '["checkpoint"]["every_steps"]') $(python3 -c "
+import json
+print([f['bytes'] for f in json.load(open('job.json'))['checkpoint']['files']])")" '4 [100000]'
+check 'it is said that the last file is left out' 'grep -q "^checkpoint.files  .*left out: 1 file of 40000 bytes in all, as .final.ckpt." why'
+"$IOREEL" gen -q job.json end.d
+check 'the benchmark runs' '"$IOREEL" run -q job.json --data end.d -o end.db >out'
+is 'and writes what the job wrote besides it' "$(written end.db)" "$(($(written end.reel) - 40000))"
+finish
