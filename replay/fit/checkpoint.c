@@ -418,6 +418,46 @@ static int fit_interval(struct fit *f, const struct fit_saves *s)
 			  (long long)f->steps);
 }
 
+/* Checkpoints that are removed: those that stay, as a rule, behind the last removal
+ * before a write. */
+static int fit_removals(struct fit *f, const struct fit_saves *s)
+{
+	int64_t *left, files, removed;
+	uint32_t n;
+
+	if (fit_column(f,
+		       "WITH at AS (SELECT min(start_ns) AS ns, path, 1 AS "
+		       "change FROM v_event WHERE class = 'checkpoint' AND "
+		       "call_group = 'write' AND bytes > 0 GROUP BY path UNION "
+		       "ALL SELECT max(start_ns), path, -1 FROM v_event WHERE "
+		       "class = 'checkpoint' AND call IN ('unlink', "
+		       "'unlinkat', 'remove') AND errno = 0 GROUP BY path), "
+		       "alive AS (SELECT ns, change, sum(change) OVER (ORDER "
+		       "BY ns) AS files, lead(change, 1, 1) OVER (ORDER BY "
+		       "ns) AS later FROM at WHERE path IN (SELECT path FROM "
+		       "at WHERE change = 1)) SELECT files AS ns FROM alive "
+		       "WHERE change < 0 AND later > 0",
+		       &left, &n) ||
+	    fit_ask(f,
+		    "SELECT count(DISTINCT path) FROM v_event WHERE class = "
+		    "'checkpoint' AND call IN ('unlink', 'unlinkat', 'remove') "
+		    "AND errno = 0",
+		    0, &removed)) {
+		free(left);
+		return -1;
+	}
+	files = fit_median(left, n);
+	free(left);
+	if (!n || files < 1)
+		return 0;
+	f->w->checkpoint.keep = (files * s->saves + s->files - 1) / s->files;
+	return fit_reason(f, "checkpoint.keep", 0.7,
+			  "%lld of %lld checkpoint files were removed, and "
+			  "%lld stayed behind a removal, as a rule",
+			  (long long)removed, (long long)s->files,
+			  (long long)files);
+}
+
 /* Checkpoints that are written over earlier ones. Renames hide which those are. */
 static int fit_keep(struct fit *f, const struct fit_saves *s)
 {
@@ -428,8 +468,10 @@ static int fit_keep(struct fit *f, const struct fit_saves *s)
 		    "AND write_bytes > 0",
 		    0, &paths))
 		return -1;
-	if (s->renames || paths <= 0 || paths > s->files / 2)
+	if (s->renames)
 		return 0;
+	if (paths <= 0 || paths > s->files / 2)
+		return fit_removals(f, s);
 	f->w->checkpoint.keep = (paths * s->saves + s->files - 1) / s->files;
 	return fit_reason(f, "checkpoint.keep", 0.8,
 			  "%lld checkpoint files were written to %lld paths",

@@ -39,4 +39,12 @@ check 'it is said that the last file is left out' 'grep -q "^checkpoint.files  .
 "$IOREEL" gen -q job.json end.d
 check 'the benchmark runs' '"$IOREEL" run -q job.json --data end.d -o end.db >out'
 is 'and writes what the job wrote besides it' "$(written end.db)" "$(($(written end.reel) - 40000))"
+
+# The job removes older ones, and so does the benchmark: else it fills the storage.
+"$IOREEL" record -q -o keep.reel -- python3 saves.py 2 no
+check 'older checkpoints are removed: fit' '"$IOREEL" fit keep.reel -o job.json 2>why'
+is 'how many stay' "$(key '["checkpoint"]["keep"]') $(ls step*.ckpt | wc -l)" '2 2'
+"$IOREEL" gen -q job.json keep.d
+check 'the benchmark runs' '"$IOREEL" run -q job.json --data keep.d --checkpoints kept -o keep.db >out'
+is 'as many of the benchmark stay' "$(ls kept | wc -l) $(written keep.db)" "2 $(written keep.reel)"
 finish
