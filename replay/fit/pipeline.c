@@ -200,6 +200,21 @@ static int put_order(struct fit *f, double tau, const char *of)
 		"Kendall's tau of the order of the %s is %.2f", of, tau);
 }
 
+/* A chunk is read whole for one sample: does an epoch read the chunks again for their
+ * other samples, so that these are no block? */
+static bool reads_chunks_again(const struct fit *f, int64_t run_bytes)
+{
+	double chunk = (double)f->w->dataset.chunk_bytes, size = 0, read = 0;
+
+	if ((double)run_bytes > 1.5 * chunk)
+		return false;
+	for (uint32_t i = 0; i < f->files; i++)
+		size += (double)f->file[i].size;
+	for (uint32_t i = 0; i < f->visits; i++)
+		read += (double)f->visit[i].bytes;
+	return read > 1.5 * size * (double)f->epochs;
+}
+
 /* Samples that are read one behind the other although the order is a shuffle. */
 static int fit_block(struct fit *f, int64_t run_bytes)
 {
@@ -207,7 +222,8 @@ static int fit_block(struct fit *f, int64_t run_bytes)
 	double size = 0, samples;
 
 	/* HDF5 reads a small slice together with what is behind it. */
-	if (f->w->dataset.format == WORKLOAD_HDF5 && run_bytes <= SIEVE)
+	if (f->w->dataset.format == WORKLOAD_HDF5 &&
+	    (run_bytes <= SIEVE || reads_chunks_again(f, run_bytes)))
 		return 0;
 	for (uint32_t i = 0; i < f->files; i++)
 		size += (double)f->file[i].size;

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel fit of HDF5 files with chunks of several samples: whether an epoch reads a
+# chunk once, or for each of its samples.
+. "$(dirname "$0")/../lib/tap.sh"
+for python in python3 /usr/bin/python3 none; do
+	"$python" -c 'import h5py, numpy' 2>/dev/null && break
+done
+[ $python = none ] && skip_all 'h5py is missing'
+
+# key PATH: the value of a key.
+key() { python3 -c "import json; print(json.load(open('job.json'))$1)"; }
+cat >chunks.py <<'PY'
+import random, sys
+import h5py, numpy
+if sys.argv[1] == "make":
+    x = numpy.random.default_rng(1).integers(0, 256, (256, 24000), dtype=numpy.uint8)
+    with h5py.File("d.h5", "w") as f:
+        f.create_dataset("x", data=x, chunks=(4, 24000), compression="gzip", compression_opts=1)
+    sys.exit()
+import ioreel
+random.seed(1)
+for epoch in range(2):
+    with h5py.File("d.h5", "r", rdcc_nbytes=200000) as f, ioreel.span("epoch", epoch):
+        x = f["x"]  # each access to it by its name would begin with an empty cache
+        if sys.argv[1] == "samples":
+            order = random.sample(range(256), 256)
+        else:
+            order = [4 * i + k for i in random.sample(range(64), 64) for k in range(4)]
+        for at in range(0, 256, 16):
+            with ioreel.span("step"):
+                for i in order[at:at + 16]:
+                    x[i]
+PY
+"$python" chunks.py make
+for how in samples chunks; do
+	rm -rf job.reel d
+	"$IOREEL" record -q -o job.reel -- "$python" chunks.py $how
+	check "shuffled $how: fit" '"$IOREEL" fit -q job.reel -o job.json'
+	case $how in samples) block=1 ;; *) block=4 ;; esac
+	is "shuffled $how: samples that stay together" "$(key '["pipeline"]["block"]') $(key '["dataset"]["samples_per_file"]') $(key '["dataset"]["chunk_bytes"]')" "$block 256 96000"
+	"$IOREEL" gen -q job.json d
+	"$IOREEL" run -q job.json --data d -o run.db >out
+	"$IOREEL" compare --json --class data job.reel run.db >compared
+	check "shuffled $how: the benchmark reads their bytes" 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}[\"bytes read\"]
+assert abs(f[\"d\"]) < 0.15, f"'
+done
+finish
