@@ -58,6 +58,9 @@ struct fit {
 	uint32_t visits, evaluation_visits;
 	bool has_opens;	    /* the store has open file descriptions */
 	bool marks_batches; /* workers do, by spans; those of imports may not */
+	/* Batches of the job that a step takes, as of several loaders: the benchmark has
+	 * one batch of all of them. */
+	int64_t batches_of_step;
 	struct fit_evaluations evaluation;
 	int64_t ranks, steps, epochs; /* steps of a rank */
 	bool repeats; /* a marked epoch has several passes over the files */

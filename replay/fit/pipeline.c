@@ -439,6 +439,49 @@ static int fit_steps_of_epoch(struct fit *f, int64_t samples, int64_t steps)
 		(long long)((samples + ranks * batch - 1) / (ranks * batch)));
 }
 
+/* How many batches a step takes: one, or one of each loader of a zip. Workers made
+ * @made of them for @steps steps of all ranks, some perhaps in vain; of the fetches of a
+ * rank one of each epoch has no batch. */
+static int count_batches_of_step(struct fit *f, uint32_t made, int64_t steps)
+{
+	int64_t *start;
+	double taken = 0, most = steps > 0 ? (double)made / (double)steps : 0;
+	uint32_t n;
+
+	if (f->inference || most < 1.5)
+		return 0;
+	if (fit_column(f,
+		       "SELECT start_ns AS ns FROM v_span WHERE name = 'fetch' "
+		       "AND closed AND process_id = " FIT_STEPPER,
+		       &start, &n)) {
+		free(start);
+		return -1;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		taken += !fit_evaluates(f, start[i]);
+	free(start);
+	taken /= (double)(f->steps + f->epochs);
+	taken = taken < most ? taken : most;
+	if (taken >= 1.5)
+		f->batches_of_step = llround(taken);
+	return 0;
+}
+
+/* The samples of a step, from those of @n batches; 0: not seen. */
+static int64_t samples_of_step(const struct fit *f, const uint32_t *counts,
+			       uint32_t n)
+{
+	double sum = 0;
+
+	if (!n || f->w->dataset.samples_per_file != 1)
+		return 0;
+	if (f->batches_of_step == 1)
+		return counts[n / 2];
+	for (uint32_t i = 0; i < n; i++)
+		sum += counts[i];
+	return llround(sum / n * (double)f->batches_of_step);
+}
+
 static int fit_batch(struct fit *f)
 {
 	struct workload *w = f->w;
@@ -451,12 +494,14 @@ static int fit_batch(struct fit *f)
 	double opens = f->opens_of_sample ? f->opens_of_sample : 1;
 	int rc;
 
+	f->batches_of_step = 1;
 	if (!steps)
 		return fit_reason(f, "pipeline.batch", 0,
 				  "no steps were marked");
 	rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
-	if (!rc && n && w->dataset.samples_per_file == 1)
-		batch = counts[n / 2];
+	if (!rc)
+		rc = count_batches_of_step(f, n, f->steps * ranks);
+	batch = rc ? 0 : samples_of_step(f, counts, n);
 	if (f->records_of_step)
 		batch = f->records_of_step;
 	else if (f->records)
@@ -482,6 +527,12 @@ static int fit_batch(struct fit *f)
 		return fit_reason(f, "pipeline.batch", 0.8,
 				  "%u reads of samples in %lld steps",
 				  f->records, (long long)(f->steps * ranks));
+	if (batch && f->batches_of_step > 1)
+		return fit_reason(f, "pipeline.batch", 0.8,
+				  "files that a worker read for each of %u "
+				  "batches; a step takes %lld of them, which "
+				  "are one of the benchmark",
+				  n, (long long)f->batches_of_step);
 	if (batch)
 		return fit_reason(f, "pipeline.batch", 0.95,
 				  "files that a worker read for each of %u "

@@ -11,11 +11,15 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
-/* The work on a sample, from that on batches, @value, which is changed. */
-static int put_batches(struct fit *f, int64_t *value, uint32_t n)
+/* The work on a sample, from that on batches, @value, which is changed: @batches of
+ * them are one of the benchmark. */
+static int put_batches(struct fit *f, int64_t *value, uint32_t n,
+		       int64_t batches)
 {
 	for (uint32_t i = 0; i < n; i++)
-		value[i] = value[i] > 0 ? value[i] / f->w->pipeline.batch : 0;
+		value[i] = value[i] > 0
+				   ? value[i] * batches / f->w->pipeline.batch
+				   : 0;
 	if (!n)
 		return 0;
 	f->w->preprocess.on = fit_work(f, value, n);
@@ -24,10 +28,11 @@ static int put_batches(struct fit *f, int64_t *value, uint32_t n)
 }
 
 /* The same for @value of fit_column(), which gave @rc. Frees it. */
-static int take_batches(struct fit *f, int rc, int64_t *value, uint32_t n)
+static int take_batches(struct fit *f, int rc, int64_t *value, uint32_t n,
+			int64_t batches)
 {
 	if (!rc)
-		rc = put_batches(f, value, n);
+		rc = put_batches(f, value, n, batches);
 	free(value);
 	return rc ? -1 : 0;
 }
@@ -63,7 +68,7 @@ static int of_workers(struct fit *f)
 		"ORDER BY avg(dur_ns) DESC LIMIT 1) LIMIT 500",
 		&value, &n);
 
-	if (take_batches(f, rc, value, n))
+	if (take_batches(f, rc, value, n, f->batches_of_step))
 		return -1;
 	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
 			      "time of %u batches in their workers without "
@@ -98,7 +103,7 @@ static int of_fetches(struct fit *f)
 		"GROUP BY span_id HAVING max(reads)",
 		&value, &n);
 
-	if (take_batches(f, rc, value, n))
+	if (take_batches(f, rc, value, n, f->batches_of_step))
 		return -1;
 	return n ? fit_reason(f, "preprocess.sample_ns", f->busy ? 0.4 : 0.7,
 			      "time of %u fetches that read, without their "
@@ -118,7 +123,7 @@ static int of_memory(struct fit *f)
 			    "AND steady AND fetch_ns >= 0 LIMIT 500",
 			    &value, &n);
 
-	if (take_batches(f, rc, value, n))
+	if (take_batches(f, rc, value, n, 1))
 		return -1;
 	return fit_reason(f, "preprocess.sample_ns", n ? 0.6 : 0,
 			  "fetches of %u steps from memory%s", n,
@@ -316,7 +321,7 @@ static int of_own_loop(struct fit *f)
 				  "taken as none: the time of the steps up to "
 				  "their last read has the waits for pages in "
 				  "it");
-	return put_batches(f, o->work_ns, o->steps) ||
+	return put_batches(f, o->work_ns, o->steps, 1) ||
 	       fit_reason(f, "preprocess.sample_ns", 0.4,
 			  "time of %u steps up to their last read before the "
 			  "backward pass, without their calls%s",

@@ -209,7 +209,7 @@ static void set_prefetch(struct fit *f, int64_t ahead)
 {
 	struct workload_pipeline *p = &f->w->pipeline;
 
-	p->prefetch = ahead;
+	p->prefetch = (ahead + f->batches_of_step - 1) / f->batches_of_step;
 	if (p->prefetch < 1)
 		p->prefetch = 1;
 	if (p->prefetch > 1024)
