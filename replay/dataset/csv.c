@@ -52,8 +52,8 @@ static uint64_t values_of(const struct dataset *d, uint64_t file)
 	uint64_t end = digits_of(first + d->samples_per_file - 1) + 1;
 	uint64_t least = dataset_sample_bytes(d, first);
 
-	for (uint64_t i = 1;
-	     d->is->sample_bytes.n > 1 && i < d->samples_per_file; i++) {
+	for (uint64_t i = 1; d->sample_bytes->n > 1 && i < d->samples_per_file;
+	     i++) {
 		uint64_t bytes = dataset_sample_bytes(d, first + i);
 
 		if (bytes < least)

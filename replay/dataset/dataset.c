@@ -19,6 +19,10 @@ void dataset_init(struct dataset *d, const struct workload *w,
 {
 	d->is = &w->dataset;
 	d->part = part;
+	d->sample_bytes =
+		part == DATASET_EVALUATION && w->evaluation.sample_bytes.n
+			? &w->evaluation.sample_bytes
+			: &w->dataset.sample_bytes;
 	d->files = (uint64_t)(part == DATASET_TRAIN ? w->dataset.files
 						    : w->evaluation.files);
 	d->samples_per_file =
@@ -91,15 +95,15 @@ uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t sample)
 	if (d->is->series_bytes_n && d->part == DATASET_TRAIN)
 		return (uint64_t)
 			d->is->series_bytes[sample % d->is->series_bytes_n];
-	return (uint64_t)quantiles_item(&d->is->sample_bytes, sample,
-					d->samples, seed_of(d));
+	return (uint64_t)quantiles_item(d->sample_bytes, sample, d->samples,
+					seed_of(d));
 }
 
 uint64_t dataset_file_bytes(const struct dataset *d, uint64_t file)
 {
 	uint64_t first = file * d->samples_per_file, sum = 0;
 
-	if (d->is->sample_bytes.n == 1)
+	if (d->sample_bytes->n == 1)
 		return d->samples_per_file * dataset_sample_bytes(d, first);
 	for (uint64_t i = 0; i < d->samples_per_file; i++)
 		sum += dataset_sample_bytes(d, first + i);

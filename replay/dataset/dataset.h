@@ -24,6 +24,7 @@ enum dataset_part { DATASET_TRAIN, DATASET_EVALUATION };
 struct dataset {
 	const struct workload_dataset *is; /* borrowed */
 	enum dataset_part part;
+	const struct quantiles *sample_bytes; /* of the part; borrowed */
 	uint64_t files, samples_per_file, samples;
 };
 

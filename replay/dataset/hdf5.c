@@ -29,7 +29,7 @@
 
 static bool is_equal(const struct dataset *d)
 {
-	return d->is->sample_bytes.n == 1;
+	return d->sample_bytes->n == 1;
 }
 
 /* A chunk of an array of @rows x @bytes; all 0: contiguous. */

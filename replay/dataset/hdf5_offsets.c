@@ -28,7 +28,7 @@ static haddr_t place_of(hid_t file, const char *name)
 static int take_places(const struct dataset *d, uint64_t first, hid_t file,
 		       uint64_t *offset)
 {
-	bool equal = d->is->sample_bytes.n == 1;
+	bool equal = d->sample_bytes->n == 1;
 	haddr_t at = equal ? place_of(file, "records") : 0;
 	char name[32];
 

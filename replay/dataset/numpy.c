@@ -47,7 +47,7 @@ void numpy_header_of_file(const struct dataset *d, uint64_t file,
 	uint64_t bytes = dataset_file_bytes(d, file);
 	char shape[64];
 
-	if (d->samples_per_file > 1 && d->is->sample_bytes.n == 1)
+	if (d->samples_per_file > 1 && d->sample_bytes->n == 1)
 		snprintf(shape, sizeof(shape), "(%llu, %llu)",
 			 (unsigned long long)d->samples_per_file,
 			 (unsigned long long)(bytes / d->samples_per_file));

@@ -41,7 +41,7 @@ bool parquet_next_kind(const struct dataset *d, uint32_t i,
 	}
 	if (!d->is->columns_n) {
 		k->type = BYTE_ARRAY;
-		k->bytes = d->is->sample_bytes.n == 1
+		k->bytes = d->sample_bytes->n == 1
 				   ? 4 + dataset_sample_bytes(d, 0)
 				   : 0;
 		k->first = k->offset = 0;
@@ -302,7 +302,7 @@ static int parquet_write(const struct dataset *d, uint64_t file,
 			 const char *path, struct reel_error *err)
 {
 	uint64_t first = file * d->samples_per_file, rows;
-	const struct quantiles *q = &d->is->sample_bytes;
+	const struct quantiles *q = d->sample_bytes;
 	struct file_out out;
 	struct parquet_kind k;
 

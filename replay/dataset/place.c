@@ -28,7 +28,7 @@ uint64_t dataset_place_of(const struct dataset *d, struct dataset_place *p,
 
 	if (offsets)
 		return offsets[sample - first];
-	if (d->is->sample_bytes.n == 1)
+	if (d->sample_bytes->n == 1)
 		return head +
 		       (sample - first) * dataset_sample_bytes(d, sample);
 	if (p->sample < first || p->sample > sample || !p->offset) {

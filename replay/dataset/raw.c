@@ -80,7 +80,7 @@ static int raw_open(void **state, const struct dataset *d, uint64_t file,
 /* Samples are of any size: their offsets are added up from where we are. */
 static uint64_t offset_of(struct raw *r, uint64_t sample)
 {
-	if (r->d->is->sample_bytes.n == 1)
+	if (r->d->sample_bytes->n == 1)
 		return (sample - r->first) * dataset_sample_bytes(r->d, sample);
 	if (sample < r->at) {
 		r->at = r->first;

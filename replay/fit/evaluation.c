@@ -3,6 +3,7 @@
  * The evaluation: visits by its workers, or while the job evaluates, are no visits of
  * the training, and files that have no others are not of its data set.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #include "replay/fit/internal.h"
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
+
+#define SIZES_ALIKE 0.02 /* of means: samples of one distribution differ, too */
 
 #define EVALUATIONS                                                            \
 	"FROM v_span s WHERE s.name = 'eval' AND s.closed AND s.process_id = " \
@@ -172,6 +175,53 @@ int fit_part_evaluations(struct fit *f)
 
 /* --- keys ----------------------------------------------------------------- */
 
+/* The sizes @value of @n samples of evaluations, where they are not those of the
+ * training. */
+static int put_sizes(struct fit *f, int64_t *value, uint32_t n)
+{
+	struct quantiles *to = &f->w->evaluation.sample_bytes;
+	double mean = 0, trained = quantiles_mean(&f->w->dataset.sample_bytes);
+
+	for (uint32_t i = 0; i < n; i++)
+		mean += (double)value[i] / n;
+	/* A sample may be a part of its file. */
+	if (f->partial || f->sample_a_visit || !n || trained <= 0 ||
+	    fabs(mean / trained - 1) < SIZES_ALIKE)
+		return 0;
+	if (f->w->dataset.columns_n)
+		return fit_reason(f, "evaluation.sample_bytes", 0,
+				  "samples of evaluations are %.2f times as "
+				  "large; the benchmark's are as large, as "
+				  "they have the same columns",
+				  mean / trained);
+	if (quantiles_of(to, value, n, FIT_QUANTILES, f->err))
+		return -1;
+	return fit_reason(f, "evaluation.sample_bytes", 0.9,
+			  "the files that evaluations alone read; %.2f times "
+			  "as large as those of the training",
+			  mean / trained);
+}
+
+/* Those of files of one sample each. */
+static int put_sizes_of_files(struct fit *f, const struct format *format)
+{
+	int64_t *value = reel_alloc(f->evaluated, sizeof(*value), f->err);
+	int rc;
+
+	if (!value)
+		return -1;
+	for (uint32_t i = 0; i < f->evaluated; i++) {
+		int64_t size = f->file[f->files + i].size;
+
+		value[i] = format && format->payload
+				   ? (int64_t)format->payload((uint64_t)size, 1)
+				   : size;
+	}
+	rc = put_sizes(f, value, f->evaluated);
+	free(value);
+	return rc;
+}
+
 /* Samples of the files that evaluations alone read; as many as in a file of the
  * training where they cannot be counted. */
 static int fit_evaluation_samples(struct fit *f)
@@ -184,13 +234,16 @@ static int fit_evaluation_samples(struct fit *f)
 
 	to->samples_per_file = f->w->dataset.samples_per_file;
 	if (fit_one_sample(f->w->dataset.format) || !format || !format->inspect)
-		return 0;
+		return to->samples_per_file == 1 ? put_sizes_of_files(f, format)
+						 : 0;
 	for (uint32_t i = 0; !rc && i < f->evaluated; i++)
 		rc = format->inspect(f->file[f->files + i].path, &size, &n,
 				     &room, f->err);
-	free(size);
-	if (!rc && n)
+	if (!rc && n) {
 		to->samples_per_file = n < f->evaluated ? 1 : n / f->evaluated;
+		rc = put_sizes(f, size, n);
+	}
+	free(size);
 	return rc;
 }
 

@@ -227,15 +227,15 @@ static void count_least(const struct making *m, struct need *need)
 		return;
 	if (d->compression) /* numbers of CSV are packed too */
 		left = (1 - d->compressibility) * 0.4;
-	need->bytes += (double)m->d.samples * quantiles_mean(&d->sample_bytes) *
-		       left / 2;
+	need->bytes += (double)m->d.samples *
+		       quantiles_mean(m->d.sample_bytes) * left / 2;
 }
 
 /* Files of one size are not counted one by one. */
 static void count_all(const struct making *m, struct need *need)
 {
 	need->files += (double)m->d.files;
-	if (m->d.is->sample_bytes.n == 1 && m->d.files) {
+	if (m->d.sample_bytes->n == 1 && m->d.files) {
 		need->bytes += (double)m->format->disk_bytes(&m->d, 0) *
 			       (double)m->d.files;
 		return;

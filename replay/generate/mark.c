@@ -21,7 +21,7 @@
 static json_t *identity(const struct workload *w, struct reel_error *err)
 {
 	struct reel_buf text = REEL_BUF_INIT;
-	json_t *doc = NULL, *id = NULL, *evaluation;
+	json_t *doc = NULL, *id = NULL, *evaluation, *sizes;
 
 	if (!workload_write(w, &text, err))
 		doc = json_loadb(reel_buf_text(&text), text.len, 0, NULL);
@@ -34,6 +34,13 @@ static json_t *identity(const struct workload *w, struct reel_error *err)
 		       json_object_get(evaluation, "files"),
 		       "evaluation_samples_per_file",
 		       json_object_get(evaluation, "samples_per_file"));
+	/* Only where it is given, so that older marks stay valid. */
+	sizes = json_object_get(evaluation, "sample_bytes");
+	if (id && sizes &&
+	    json_object_set(id, "evaluation_sample_bytes", sizes)) {
+		json_decref(id);
+		id = NULL;
+	}
 	json_decref(doc);
 	if (!id)
 		reel_fail(err, REEL_E_MEMORY, "out of memory");
@@ -111,6 +118,8 @@ int dataset_is_of(const struct workload *w, const char *dir,
 		goto out;
 	}
 	key = differs(id, was);
+	if (!key)
+		key = differs(was, id);
 	rc = key ? reel_fail(err, REEL_E_USAGE,
 			     "'%s' is the data set of another workload: '%s' "
 			     "differs",

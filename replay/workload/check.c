@@ -379,6 +379,17 @@ void workload_check_values(const struct workload *w, struct workload_faults *f)
 				  "kvcache.users too: nothing to do");
 	if (w->evaluation.every_epochs && !w->evaluation.files)
 		workload_fault(f, "evaluation.files: 0");
+	if (w->evaluation.sample_bytes.n && w->dataset.columns_n)
+		workload_fault(f, "evaluation.sample_bytes: the columns of a "
+				  "sample are those of the data set");
+	if ((double)w->evaluation.files *
+		    (double)w->evaluation.samples_per_file *
+		    quantiles_mean(&w->evaluation.sample_bytes) >
+	    DATASET_MOST)
+		workload_fault(f,
+			       "evaluation.sample_bytes: more than %.3g bytes "
+			       "in all",
+			       DATASET_MOST);
 }
 
 int workload_check(const struct workload *w, struct reel_buf *faults,

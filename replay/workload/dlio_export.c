@@ -203,6 +203,8 @@ static void put_dataset(struct writing *to)
 	if (w->evaluation.every_epochs &&
 	    w->evaluation.samples_per_file != d->samples_per_file)
 		lost(to, "evaluation.samples_per_file: that of the data set");
+	if (w->evaluation.every_epochs && w->evaluation.sample_bytes.n)
+		lost(to, "evaluation.sample_bytes: that of the data set");
 }
 
 static void put_reader(struct writing *to)

@@ -102,6 +102,7 @@ void workload_scale(struct workload *w, double scale)
 	scale_quantiles(&w->compute.step_ns, scale);
 	scale_quantiles(&w->preprocess.sample_ns, scale);
 	scale_quantiles(&w->evaluation.sample_ns, scale);
+	scale_quantiles(&w->evaluation.sample_bytes, scale);
 	for (uint32_t i = 0; i < w->compute.series_ns_n; i++)
 		w->compute.series_ns[i] =
 			scaled(w->compute.series_ns[i], scale);

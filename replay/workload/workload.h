@@ -81,6 +81,7 @@ struct workload_evaluation {
 	int64_t files, samples_per_file;
 	int64_t every_epochs; /* 0: never */
 	int64_t batch;
+	struct quantiles sample_bytes; /* none: that of the data set */
 	struct quantiles step_ns;
 	struct quantiles sample_ns; /* none: that of preprocess */
 };

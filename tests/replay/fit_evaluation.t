@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel fit of evaluations whose files are larger than those of the training: the
+# benchmark makes and reads files of both sizes.
+. "$(dirname "$0")/../lib/tap.sh"
+command -v python3 >/dev/null || skip_all 'python3 is missing'
+
+# key FILE PATH: the value of a key.
+key() { python3 -c "import json; print(json.load(open('$1'))$2)"; }
+mkdir train valid alike
+for i in 0 1 2 3 4 5 6 7 8 9; do
+	head -c 20000 /dev/urandom >train/1$i.bin
+	head -c 20000 /dev/urandom >train/2$i.bin
+	head -c $((80000 + 1000 * i)) /dev/urandom >valid/$i.bin
+	head -c 20000 /dev/urandom >alike/$i.bin
+done
+cat >job.py <<'PY'
+import os, sys, ioreel
+def read(folder, names):
+    for name in names:
+        open(folder + "/" + name, "rb").read()
+train, test = sorted(os.listdir("train")), sorted(os.listdir(sys.argv[1]))
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for i in range(5):
+            with ioreel.span("step", i):
+                with ioreel.span("fetch"):
+                    read("train", train[4 * i:4 * i + 4])
+    with ioreel.span("eval", epoch):
+        for i in range(5):
+            with ioreel.span("fetch"):
+                read(sys.argv[1], test[2 * i:2 * i + 2])
+PY
+for how in valid alike; do
+	rm -rf job.reel
+	"$IOREEL" record -q -o job.reel -- python3 job.py $how
+	check "$how: fit" '"$IOREEL" fit job.reel -o $how.json 2>why && ioreel workload check $how.json'
+	is "$how: the files" "$(key $how.json '["evaluation"]["files"]') $(key $how.json '["dataset"]["sample_bytes"]')" '10 20000'
+	"$IOREEL" gen -q $how.json $how.d
+	check "$how: the benchmark reads the bytes of the job" '"$IOREEL" run -q $how.json --data $how.d -o run.db >out &&
+		"$IOREEL" compare --json --class data job.reel run.db >compared && python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
+for name in \"bytes read\", \"files\":
+    assert abs(f[name][\"d\"]) < 0.001, f[name]"'
+done
+check 'sizes alike need no key' '[ "$(grep -c "\"sample_bytes\"" alike.json)" = 1 ]'
+check 'other sizes are another data set' '! "$IOREEL" run -q alike.json --data alike.d --set evaluation.sample_bytes=30000 2>err >out &&
+	grep -q "the data set of another workload: .evaluation_sample_bytes. differs" err'
+is 'the disk has the larger files' "$(cat valid.d/valid/* | wc -c)" "$(cat valid/* | wc -c)"
+finish
