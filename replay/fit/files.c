@@ -14,6 +14,8 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
+#define OTHERS_LEAST 0.01 /* share of the read bytes */
+
 /* --- formats by name ------------------------------------------------------ */
 
 static const struct {
@@ -189,6 +191,7 @@ int fit_files(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
 	struct reel_view v;
+	double bytes, others = 0, all = 0;
 	uint32_t room = 0;
 	int rc = 0;
 
@@ -199,10 +202,18 @@ int fit_files(struct fit *f)
 			    "SELECT file_id, path, size_bytes, opens, "
 			    "read_bytes FROM data ORDER BY path",
 			    f->err))
-		while (!rc && reel_view_next(&v))
+		while (!rc && reel_view_next(&v)) {
+			bytes = (double)reel_view_int(&v, "read_bytes");
+			all += bytes;
 			if (format_by_name(reel_view_text(&v, "path")) ==
-			    d->format)
+			    d->format) {
 				rc = add_file(f, &v, &room);
+			} else {
+				others += bytes;
+				f->other_files++;
+			}
+		}
+	f->other_share = all > 0 ? others / all : 0;
 	return reel_view_close(&v) || rc ? -1 : 0;
 }
 
@@ -216,6 +227,21 @@ const struct fit_file *fit_find(const struct fit *f, const char *path)
 	return bsearch(&path, f->file, f->files, sizeof(*f->file), by_path);
 }
 
+static int say_files(struct fit *f)
+{
+	/* A table of names or labels is no part of the data set. */
+	if (f->other_share < OTHERS_LEAST)
+		return fit_reason(f, "dataset.files", 0.95,
+				  "%u data files of this format were read and "
+				  "not written",
+				  f->files);
+	return fit_reason(f, "dataset.files", 0.6,
+			  "%u data files of this format were read and not "
+			  "written; left out: %u of other formats, %.1f %% of "
+			  "the read bytes",
+			  f->files, f->other_files, 100 * f->other_share);
+}
+
 int fit_file_keys(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
@@ -227,8 +253,5 @@ int fit_file_keys(struct fit *f)
 				  ? "the names of the files that were read "
 				    "most"
 				  : "the names of the files tell no format") ||
-	       fit_reason(f, "dataset.files", 0.95,
-			  "%u data files of this format were read and not "
-			  "written",
-			  f->files);
+	       say_files(f);
 }

@@ -52,6 +52,9 @@ struct fit {
 	 * behind them those that evaluations alone read. */
 	struct fit_file *file;
 	uint32_t files, evaluated;
+	/* Data files of other formats, as masks beside images: not in the benchmark. */
+	uint32_t other_files;
+	double other_share; /* of the bytes that were read */
 	/* In the order of their starts: those of the training, and behind them those
 	 * of evaluations. */
 	struct fit_visit *visit;

@@ -473,6 +473,23 @@ for how in over beside; do
 	is "checkpoints $how: how many stay" "$(key '["checkpoint"]["keep"]')" $keep
 done
 
+# Samples of two files each, an image and its mask: the benchmark has the files of one
+# format, and the reasons say that the others are left out.
+mkdir pairs
+for i in 0 1 2 3 4 5 6 7; do
+	head -c 60000 /dev/urandom >pairs/$i.jpg
+	head -c 20000 /dev/urandom >pairs/$i.png
+done
+cat >pairs.py <<'PY'
+import ioreel
+for step in ioreel.steps(range(8)):
+    for kind in ".jpg", ".png":
+        open("pairs/%d%s" % (step, kind), "rb").read()
+PY
+"$IOREEL" record -q -o pairs.reel -- python3 pairs.py
+check 'files of two formats: fit' '"$IOREEL" fit pairs.reel -o job.json 2>why'
+check 'files of two formats: those that are left out' 'grep -q "^dataset.files  *60 %.*; left out: 8 of other formats, 25.0 % of the read bytes" why'
+
 # A job that makes its data set cannot say what a run needs that finds it.
 rm -rf makes.reel
 "$IOREEL" record -q -o makes.reel -- sh -c 'head -c 100000 /dev/zero >made.npy; cat made.npy >/dev/null'
