@@ -10,7 +10,8 @@
  * read as the samples so far have. A read that would leave the file is moved: modulo
  * the file's size, and cut at its end.
  *
- * A chain without a seek is a stream: it asks for more at the end of its file alone.
+ * A chain without a seek is a stream: it asks for more at the end of its file alone,
+ * and reads the bytes of the format, such as the headers of a tar, with the samples.
  */
 #include <stdlib.h>
 
@@ -27,15 +28,16 @@ struct chain {
 	const struct dataset *d;
 	struct io *io;
 	int fd;
-	uint64_t first;	 /* sample of the file */
-	uint64_t next;	 /* sample that a stream would read; or first - 1 */
-	uint64_t size;	 /* of the file */
-	uint64_t random; /* state of the sequence */
-	uint64_t at;	 /* end of the last read */
-	uint64_t read;	 /* bytes, since the chain began */
-	uint64_t due;	 /* of them, for the samples so far */
-	uint32_t state;	 /* of the next read */
-	bool begun;	 /* a read was made */
+	uint64_t first; /* sample of the file */
+	uint64_t next;	/* sample that a stream would read; or first - 1 */
+	uint64_t size;	/* of the file */
+	uint64_t payload, taken; /* of all its samples; of those so far */
+	uint64_t random;	 /* state of the sequence */
+	uint64_t at;		 /* end of the last read */
+	uint64_t read;		 /* bytes, since the chain began */
+	uint64_t due;		 /* of them, for the samples so far */
+	uint32_t state;		 /* of the next read */
+	bool begun;		 /* a read was made */
 	bool stream;
 	uint8_t *buf;
 	size_t room;
@@ -108,7 +110,7 @@ static int chain_open(void **state, const struct dataset *d, uint64_t file,
 	c->first = file * d->samples_per_file;
 	c->next = UINT64_MAX;
 	c->stream = chain_is_stream(io->access);
-	c->size = dataset_file_bytes(d, file);
+	c->size = c->payload = dataset_file_bytes(d, file);
 	if (!dataset_path(d, file, &path, err)) {
 		c->fd = io_open(io, reel_buf_text(&path), true, err);
 		if (c->fd >= 0 && !io_fstat(io, c->fd, &c->size, err))
@@ -152,7 +154,7 @@ static void begin_chain(struct chain *c, uint64_t sample)
 	c->state = 0;
 	c->begun = false;
 	c->at = (uint64_t)(share * (double)c->size);
-	c->read = c->due = 0;
+	c->read = c->due = c->taken = 0;
 }
 
 /* Move the read of @s into the file: its offset, and *@n bytes of it. */
@@ -242,8 +244,12 @@ static int chain_read(void *state, uint64_t sample, struct format_sample *out,
 	if (sample != c->next)
 		begin_chain(c, sample);
 	c->next = sample + 1;
-	c->due += out->bytes;
-	if (c->read < c->due && !c->size)
+	c->taken += out->bytes;
+	c->due = c->taken;
+	if (c->stream && c->payload)
+		c->due = (uint64_t)((double)c->taken / (double)c->payload *
+				    (double)c->size);
+	if (c->taken && !c->size)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "it is shorter than it was made: it is empty");
 	if (c->stream)

@@ -149,6 +149,13 @@ check 'a chain that would not end' 'w set base.json "access.chain=[{\"bytes\": 5
 check 'a chain in an empty file' 'cp -r ds.raw empty && : >empty/train/sample_00000003_of_00000010.bin
 	"$IOREEL" run -q raw.json --data empty --set "$chain" 2>err; [ $? = 1 ] && grep -q "shorter than it was made" err && [ "$(grep -c "" err)" = 1 ]'
 
+# The headers of a tar are read with its samples: the job's reader goes to the end.
+w set base.json dataset.format=tar dataset.files=2 dataset.samples_per_file=40 dataset.sample_bytes=3000 epochs=1 pipeline.order=sequential \
+	'access.chain=[{"bytes": 10240, "stride": 0, "next": [1]}]' >tar.json
+"$IOREEL" gen -q tar.json tar.data
+check 'a chain without a seek reads the whole file' '"$IOREEL" run -q tar.json --data tar.data --json >r.json'
+is 'as many bytes as the files have' "$(field r.json 'd["read_bytes"]')" "$(cat tar.data/train/*.tar | wc -c)"
+
 # --- MPI-IO -------------------------------------------------------------------
 check 'MPI-IO without MPI' '"$IOREEL" run -q raw.json --data ds.raw --set access.api=mpiio 2>err; [ $? = 2 ] && grep -q "^ioreel run: access.api: .*ioreel-mpi run" err'
 [ -x "$O/ioreel-mpi" ] || finish
