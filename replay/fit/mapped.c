@@ -13,6 +13,12 @@
 #define FAULTS_LEAST 32 /* that show where samples are */
 #define PART_MOST 0.25	/* of a file, that a visit touches */
 
+/* Does a job map whole files of @format, as numpy.memmap() does? */
+static bool is_array(int format)
+{
+	return format == WORKLOAD_RAW || format == WORKLOAD_NPY;
+}
+
 /* The benchmark of safetensors maps its files in any case. */
 int fit_mapped(struct fit *f)
 {
@@ -37,8 +43,8 @@ int fit_mapped(struct fit *f)
 		return -1;
 	if (mapped * 10 <= all)
 		return 0;
-	f->mapped = f->w->dataset.format == WORKLOAD_RAW && f->steps &&
-		    mapped > all / 2;
+	f->mapped =
+		is_array(f->w->dataset.format) && f->steps && mapped > all / 2;
 	if (!f->mapped)
 		return fit_reason(f, "access.api", 0.1,
 				  "%.0f %% of the bytes were pages of mapped "
