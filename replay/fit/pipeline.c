@@ -451,8 +451,8 @@ static int count_batches_of_step(struct fit *f, uint32_t made, int64_t steps)
 	if (f->inference || most < 1.5)
 		return 0;
 	if (fit_column(f,
-		       "SELECT start_ns AS ns FROM v_span WHERE name = 'fetch' "
-		       "AND closed AND process_id = " FIT_STEPPER,
+		       "SELECT start_ns AS ns FROM v_fetch WHERE closed AND "
+		       "process_id = " FIT_STEPPER,
 		       &start, &n)) {
 		free(start);
 		return -1;
