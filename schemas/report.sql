@@ -504,6 +504,25 @@ FROM (SELECT process_id, key, CAST(value AS INTEGER) AS n FROM note
 CREATE VIEW v_world_size (world, ranks) AS
 SELECT world, max(ranks) FROM v_world GROUP BY world ORDER BY world;
 
+-- v_tracer: strace, which stops the program at each call.
+--   call_ns    what it adds to a call: the mean time of the cheapest kind of call
+--              that asks no storage, of which there are 20 or more
+--   io_share   of the time in all calls, what it adds to them, at most their time
+-- unit: ns; 0..1    empty: 0, no strace, no such calls or no durations
+-- source: ioreel-import(1), "strace"
+CREATE VIEW v_tracer (call_ns, io_share) AS
+WITH kind (calls, dur_ns) AS (
+	SELECT sum(calls), sum(dur_ns) FROM v_call
+	WHERE message = 0 AND call IN ('lseek', 'fstat', 'dup', 'dup2', 'dup3')
+	GROUP BY call HAVING sum(calls) >= 20),
+cost (ns) AS (
+	SELECT coalesce(min(dur_ns / calls), 0) FROM kind
+	WHERE EXISTS (SELECT 1 FROM source WHERE format = 'strace'))
+SELECT ns, coalesce((SELECT CAST(sum(min(dur_ns, calls * ns)) AS REAL)
+		/ nullif(sum(dur_ns), 0)
+	FROM v_call WHERE message = 0 AND NOT higher_layer), 0)
+FROM cost;
+
 -- v_report_source: the files that an import was read from, and how they were put on
 -- one clock. counters: values of counters. missing: the values that the format lacks,
 -- with "; " between them. shift_ns: added to the times of the file.

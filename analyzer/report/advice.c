@@ -20,6 +20,7 @@
 
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
+#include "analyzer/report/tracer.h"
 
 const struct advice_threshold advice_threshold = {
 	.wait_share = 0.05,
@@ -531,7 +532,7 @@ static void longer_first(struct report *r)
 	}
 }
 
-int advise(struct report *r, struct reel_error *err)
+static int find_problems(struct report *r, struct reel_error *err)
 {
 	size_t i;
 
@@ -553,4 +554,20 @@ int advise(struct report *r, struct reel_error *err)
 		no_problem(r, &r->advice[r->advices++]);
 	r->verdict = advice_verdict(r, err);
 	return r->verdict ? 0 : -1;
+}
+
+int advise(struct report *r, struct reel_error *err)
+{
+	struct report *own;
+	int rc;
+
+	if (r->tracer.call_ns <= 0)
+		return find_problems(r, err);
+	own = reel_alloc(1, sizeof(*own), err);
+	if (!own)
+		return -1;
+	rc = report_untraced(own, r, err) || find_problems(own, err) ? -1 : 0;
+	report_untraced_fini(own, r);
+	free(own);
+	return rc;
 }

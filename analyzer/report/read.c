@@ -483,6 +483,13 @@ static int fill_kernels(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_tracer(struct report *r, struct reel_view *v)
+{
+	r->tracer.call_ns = INT("call_ns");
+	r->tracer.io_share = REAL("io_share");
+	return 0;
+}
+
 static const struct {
 	const char *sql;
 	row_fn *fn;
@@ -500,6 +507,7 @@ static const struct {
 	 "FROM v_class",
 	 fill_classes},
 	{"SELECT * FROM v_call", fill_call},
+	{"SELECT * FROM v_tracer", fill_tracer},
 	{"SELECT * FROM v_mapped", fill_mapped},
 	{"SELECT * FROM v_unseen", fill_unseen},
 	{"SELECT * FROM v_stream_flush", fill_flushes},

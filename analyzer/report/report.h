@@ -106,6 +106,10 @@ struct report {
 	struct reel_cpu_contention cpu_contention;
 	int64_t code_opens, code_calls, code_read_bytes; /* counted only */
 	int64_t sources; /* files of an import */
+	struct {
+		int64_t call_ns; /* that it adds to each call; 0: none, unknown */
+		double io_share; /* of the time in calls */
+	} tracer;		 /* strace: v_tracer */
 	/* Processes of an import that read and are neither ranks nor known as
 	 * loader workers. */
 	int64_t other_readers;

@@ -50,6 +50,7 @@ const struct report_section report_sections[] = {
 	{"timeline", "SELECT * FROM v_report_bins", REPORT_ROWS},
 	{"files", "SELECT * FROM v_report_files", REPORT_ROWS},
 	{"sources", "SELECT * FROM v_report_source", REPORT_ROWS},
+	{"tracer", "SELECT * FROM v_tracer", REPORT_ONE_ROW},
 	{"counters", "SELECT * FROM v_report_counters", REPORT_ROWS},
 	{"counter_bins", "SELECT * FROM v_report_counter_bins", REPORT_ROWS},
 	{"layers", "SELECT * FROM v_layer", REPORT_ROWS},

@@ -67,6 +67,22 @@ static void print_denied(const struct report_completeness *c)
 	print_line(&b);
 }
 
+static void print_tracer(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], part[REEL_NUM];
+
+	if (r->tracer.call_ns > 0)
+		reel_buf_printf(
+			&b, NULL,
+			"strace stops the program at each call, for about %s: "
+			"%s of the times in calls below, which the verdict and "
+			"the problems leave out",
+			reel_num_time(num, (double)r->tracer.call_ns),
+			reel_columns_percent(part, r->tracer.io_share));
+	print_line(&b);
+}
+
 static void print_counters(const struct report_completeness *c)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -442,6 +458,7 @@ void text_completeness(const struct report *r)
 	const struct report_completeness *c = &r->completeness;
 
 	print_sources(c);
+	print_tracer(r);
 	print_damage(c);
 	print_denied(c);
 	print_left_out(c);

@@ -239,6 +239,8 @@ static void add_io_time(struct reel_buf *b, const struct report *r)
 			reel_num_time(time, (double)io_ns), advice_run(run, r),
 			advice_most_of(ranks, mean_ns),
 			reel_columns_percent(part, advice_of_run(r, io_ns)));
+	if (r->tracer.call_ns > 0)
+		reel_buf_puts(b, ", without what strace adds", NULL);
 	if (advice_of(r, "WAIT-UNKNOWN"))
 		reel_buf_puts(b,
 			      "; how long the job waits for its input is not "
@@ -252,6 +254,8 @@ static void add_io_time(struct reel_buf *b, const struct report *r)
 
 bool advice_time_unknown(const struct report *r)
 {
+	if (r->tracer.call_ns > 0) /* the times may be all its own */
+		return false;
 	for (int g = 0; g < REEL_GROUPS; g++)
 		if (r->group[g].calls > 0)
 			return r->io_ns <= 0 && r->group_sum_ns <= 0;
@@ -296,7 +300,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 		add_wait(&b, r, k);
 		if (!waits)
 			add_but(&b, r);
-	} else if (r->io_ns > 0) {
+	} else if (r->io_ns > 0 || r->tracer.call_ns > 0) {
 		add_io_time(&b, r);
 	} else if (advice_time_unknown(r)) {
 		reel_buf_puts(&b,

@@ -231,4 +231,33 @@ import torn.out
 is 'a line that two messages tear' \
 	"$(sql s.db 'SELECT pid, coalesce(parent_id, 0) FROM process' | tr '\t\n' ' ;')$(sql s.db 'SELECT count(*) FROM loss')" \
 	'7 0;8 1;0'
+
+# strace stops the program at each call for 60 us: calls that take no longer cost nothing
+# without it, those that take longer do.
+traced() {
+	awk -v read_us="$1" -v seeks="$2" 'BEGIN {
+		at = 1700000000000000
+		line("openat(AT_FDCWD, \"/d\", O_RDONLY) = 3</d>", 60)
+		for (i = 0; i < 5000; i++) {
+			if (i % 50 == 0 && seeks)
+				line("lseek(3</d>, 0, SEEK_SET) = 0", 60)
+			line("read(3</d>, \"x\"..., 4096) = 4096", read_us)
+		}
+	}
+	function line(call, us) {
+		printf "100 %d.%06d %s <0.%06d>\n", at / 1000000, at % 1000000, call, us
+		at += us + 40
+	}' >traced.strace
+	rm -f s.db && "$IOREEL" import -q traced.strace -o s.db && "$IOREEL" report s.db | tr -s ' \n' ' ' >out
+}
+check 'reads that take as long as a seek' 'traced 60 1 && ! grep -q IO-BOUND out &&
+	grep -q "I/O takes 0 ns of the .*, without what strace adds" out'
+check 'the report says how long strace stops the program' '
+	grep -q "at each call, for about 60.0 .s: 100 % of the times in calls below" out'
+check 'reads that take longer count with the rest' 'traced 160 1 && grep -q "IO-BOUND I/O takes 50[0-9] ms" out'
+check 'without a cheap call the part of strace is not known' 'traced 60 0 && grep -q IO-BOUND out && ! grep -q "at each call" out'
+check 'the document has it' 'traced 160 1 && "$IOREEL" report --json s.db | python3 -c "
+import json, sys
+t = json.load(sys.stdin)[\"tracer\"]
+assert t[\"call_ns\"] == 60000 and 0.37 < t[\"io_share\"] < 0.39, t"'
 finish

@@ -356,6 +356,24 @@ static void run(void)
 	   "from 20 %% on, with latency and rate: %s", r.advice[0].text);
 }
 
+/* Without the stops of strace. */
+static void traced(void)
+{
+	struct report r = quiet();
+
+	r.io_ns = 4 * S;
+	ok(has(&r, "IO-BOUND"), "I/O that takes long");
+	r.tracer.call_ns = 400000;
+	r.tracer.io_share = 0.8;
+	ok(only(&r, "NO-PROBLEM", "I/O takes 800 ms of the run's 10.0 s"),
+	   "is that of strace: %s", verdict);
+	ok(strstr(verdict, "8.0 %, without what strace adds"),
+	   "which the verdict leaves out: %s", verdict);
+	ok(r.io_ns == 4 * S && r.group_sum_ns == 5 * S, "and the tables keep");
+	r.tracer.io_share = 0.2;
+	ok(has(&r, "IO-BOUND"), "the rest of a slow read is the job's");
+}
+
 static void repeated(void)
 {
 	struct report r = quiet();
@@ -378,6 +396,7 @@ int main(void)
 {
 	unknown_times();
 	repeated();
+	traced();
 	opens();
 	calls();
 	coarse();
