@@ -192,6 +192,24 @@ SELECT process_id, sum(bytes), coalesce(sum(bytes)
 		OR mapped_ns >= coalesce(free_ns, 0))), 0)
 FROM read GROUP BY process_id;
 
+-- v_epoch_wait: the waits of each rank in its first epoch and in those after it: the
+-- share of fetches in the time of the known steps. A cache that the first one fills
+-- leaves the others none.
+-- unit: 0..1    empty: no row without steps; NULL, no later epoch or no known step
+-- source: ioreel-store(5), "Overlap"
+CREATE VIEW v_epoch_wait (process_id, epochs, first_share, later_share) AS
+WITH marked AS MATERIALIZED (
+	SELECT process_id, epoch_span, dur_ns, fetch_ns, epoch_span IS
+		first_value(epoch_span) OVER (PARTITION BY process_id
+			ORDER BY start_ns) AS first
+	FROM step)
+SELECT process_id, count(DISTINCT epoch_span),
+	CAST(sum(fetch_ns) FILTER (WHERE first) AS REAL) / nullif(sum(dur_ns)
+		FILTER (WHERE first AND fetch_ns IS NOT NULL), 0),
+	CAST(sum(fetch_ns) FILTER (WHERE NOT first) AS REAL) / nullif(sum(dur_ns)
+		FILTER (WHERE NOT first AND fetch_ns IS NOT NULL), 0)
+FROM marked GROUP BY process_id;
+
 -- v_rank: all that is known of each rank, with its loader workers. epochs: how
 -- many epoch spans its steps began in. A rank that has evaluations and no step has
 -- them as its loop. wait_most_share: where wait_share is not known, what it is at

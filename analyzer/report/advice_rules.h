@@ -69,6 +69,8 @@ bool advice_workers_idle(const struct report_rank *k);
 /* Is its loop a single step? The waits of the next ones cannot be told from it:
  * PyTorch's profiler leaves such a file at the end of a loop. */
 bool advice_is_one_step(const struct report_rank *k);
+/* Does the first epoch alone wait, as one that fills a cache? */
+bool advice_waits_once(const struct report *r);
 /* Do the threads that step read most of the data outside of their fetches? */
 bool advice_reads_in_steps(const struct report *r);
 /* Count the job's steps, and the steps without a fetch. Returns true when the

@@ -445,6 +445,27 @@ static void append_no_workers(const struct report *r, struct advice *a)
 	advice_append_start(r, a);
 }
 
+bool advice_waits_once(const struct report *r)
+{
+	return r->later_epochs_wait != REPORT_NONE &&
+	       r->later_epochs_wait < advice_threshold.wait_share &&
+	       r->first_epoch_wait >= advice_threshold.wait_share;
+}
+
+static void append_first_epoch(const struct report *r, struct advice *a)
+{
+	char first[REEL_NUM], later[REEL_NUM];
+
+	advice_append(a->text,
+		      "; the first epoch waits %s of its time, later ones %s, "
+		      "as with a cache that it fills",
+		      reel_columns_percent(first, r->first_epoch_wait),
+		      reel_columns_percent(later, r->later_epochs_wait));
+	advice_fact(a, "first_epoch_wait", "share", r->first_epoch_wait);
+	advice_fact(a, "later_epochs_wait", "share", r->later_epochs_wait);
+	advice_append(a->try_this, "nothing where many epochs follow; else ");
+}
+
 static bool append_wait(const struct report *r, const struct report_rank *k,
 			struct advice *a)
 {
@@ -483,6 +504,8 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 			advice_append_evaluation(r, a);
 		return true;
 	}
+	if (advice_waits_once(r))
+		append_first_epoch(r, a);
 	if (k->workers > 0) {
 		if (makes_own_batches(k))
 			append_own_batches(r, k, a);

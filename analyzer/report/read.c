@@ -631,6 +631,24 @@ static int read_steps(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
+static int read_epoch_waits(struct report *r, struct reel_error *err)
+{
+	const struct report_rank *k = report_slowest(r);
+	struct reel_view v;
+
+	r->first_epoch_wait = r->later_epochs_wait = REPORT_NONE;
+	if (!k || k->epochs < 2)
+		return 0;
+	reel_view_open(&v, r->st,
+		       "SELECT * FROM v_epoch_wait WHERE process_id = ?1", err);
+	reel_view_bind(&v, 1, k->process_id);
+	if (reel_view_next(&v)) {
+		r->first_epoch_wait = reel_view_real(&v, "first_share");
+		r->later_epochs_wait = reel_view_real(&v, "later_share");
+	}
+	return reel_view_close(&v);
+}
+
 int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 {
 	r->st = st;
@@ -648,7 +666,8 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 	reel_cpu_contention_read(&r->cpu_contention, st);
 	return report_completeness_read(&r->completeness, st, err) ||
 			       read_journals(r, err) || read_busiest(r, err) ||
-			       read_queue(r, err) || read_steps(r, err) ||
+			       read_queue(r, err) || read_epoch_waits(r, err) ||
+			       read_steps(r, err) ||
 			       report_read_repeated(r, err) || advise(r, err)
 		       ? -1
 		       : 0;

@@ -133,6 +133,9 @@ struct report {
 		double mean_depth, empty_share, unready_share;
 		bool several;
 	} queue;
+	/* Waits of the rank that waits most, in its first epoch and in later ones;
+	 * REPORT_NONE: not known, or no such epochs. */
+	double first_epoch_wait, later_epochs_wait;
 	struct {
 		int64_t processes;
 		double busy_ns; /* union of the kernels, mean of processes */

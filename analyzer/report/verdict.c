@@ -172,6 +172,11 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 		reel_buf_printf(b, NULL, ", on rank %lld, which waits most",
 				(long long)k->rank);
 	reel_buf_puts(b, ")", NULL);
+	if (k->wait_share >= advice_threshold.wait_share &&
+	    advice_waits_once(r))
+		reel_buf_printf(
+			b, NULL, "; %s in the epochs after the first",
+			reel_columns_percent(part, r->later_epochs_wait));
 }
 
 /* The times of Darshan's counters. */

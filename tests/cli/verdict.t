@@ -535,6 +535,21 @@ for i in ioreel.steps(indices()):
 PY
 check 'WAIT-UNKNOWN: fetches that take long enough to read, but do not' '
 	"$python" said.py own_slow_range WAIT-UNKNOWN "reads 75.5 MB of its data outside"'
+cat loop.py - <<'PY' | job own_cache
+cache = {}
+def batches():
+    for i in range(8):
+        if i not in cache:
+            cache[i] = time.sleep(0.03) or i
+        yield cache[i]
+for epoch in range(4):
+    with ioreel.span("epoch", epoch):
+        for i in ioreel.steps(batches()):
+            compute(0.01)
+PY
+check 'INPUT-BOUND: a cache that the first epoch fills is said' '
+	"$python" said.py own_cache INPUT-BOUND " % in the epochs after the first" &&
+	grep -q "the first epoch waits [67][0-9.]* % of its time, later ones .*Try: nothing where many epochs follow" own_cache.words'
 cat >map.py <<'PY'
 import mmap
 def tokens():

@@ -26,6 +26,8 @@ static struct report quiet(void)
 			   .io_ns = 19 * S / 10,
 			   .calls = 10020,
 			   .median_file_bytes = 1 << 30,
+			   .first_epoch_wait = REPORT_NONE,
+			   .later_epochs_wait = REPORT_NONE,
 			   .data_files = 10};
 
 	r.transfer[0].calls = 10000;

@@ -75,6 +75,17 @@ static void steps(void)
 	ok(has(&r, "INPUT-BOUND"), "a job that waits");
 	ok(strstr(r.advice[0].try_this, "more workers"),
 	   "busy workers: more of them");
+	r.first_epoch_wait = 0.9;
+	r.later_epochs_wait = 0.049;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "epoch waits 90 % of its time, "
+					    "later ones 4.9 %") &&
+		   strstr(r.advice[0].try_this, "nothing where many epochs") &&
+		   strstr(verdict, "; 4.9 % in the epochs after the first"),
+	   "a wait in the first epoch alone: %s", r.advice[0].text);
+	r.later_epochs_wait = 0.05;
+	ok(has(&r, "INPUT-BOUND") && !strstr(r.advice[0].text, "first epoch"),
+	   "and in others, too");
 	r.repeated.times = k.workers;
 	ok(has(&r, "REPEATED-READ") &&
 		   !strstr(r.advice[0].try_this, "more workers (") &&
