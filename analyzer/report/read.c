@@ -483,6 +483,12 @@ static int fill_kernels(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_rank_numbers(struct report *r, struct reel_view *v)
+{
+	r->rank_numbers = INT("numbers") > 0;
+	return 0;
+}
+
 static int fill_tracer(struct report *r, struct reel_view *v)
 {
 	r->tracer.call_ns = INT("call_ns");
@@ -496,6 +502,7 @@ static const struct {
 } queries[] = {
 	{"SELECT * FROM v_report_run", fill_run},
 	{"SELECT * FROM v_report_scope", fill_scope},
+	{"SELECT count(rank) AS numbers FROM process", fill_rank_numbers},
 	{"SELECT * FROM v_summary", fill_summary},
 	{"SELECT * FROM v_rank_io_time", fill_rank_io},
 	{"SELECT * FROM v_group", fill_group},

@@ -97,6 +97,7 @@ struct report {
 	char *name, *framework, *host, *loader;
 	int64_t cycles; /* profiles of a process, between which nothing is known */
 	int64_t hosts, ranks_declared, processes, threads;
+	bool rank_numbers; /* of processes, from a launcher or a framework */
 	int64_t start_real_ns, wall_ns;	  /* REPORT_NONE */
 	int64_t span_ns;		  /* from the first to the last event */
 	int64_t exit_status, exit_signal; /* REPORT_NONE */

@@ -73,6 +73,14 @@ static void add_workers(struct reel_buf *b, const struct report *r)
 			r->workers == 1 ? "" : "s");
 }
 
+/* Trainings of a sweep, or one after the other, are no ranks of one job: where no
+ * launcher and no framework said so, they are only numbered as such. */
+static const char *ranks_word(const struct report *r)
+{
+	return r->rank_numbers || r->ranks <= 1 ? "ranks"
+						: "processes with loops";
+}
+
 static void print_header(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -91,9 +99,8 @@ static void print_header(const struct report *r)
 		if (r->sources && r->ranks > 0 && r->ranks < ranks)
 			reel_buf_printf(&b, NULL, "%s of ",
 					reel_num_count(num, r->ranks));
-		reel_buf_printf(&b, NULL, "%s rank%s",
-				reel_num_count(num, ranks),
-				ranks == 1 ? "" : "s");
+		reel_buf_printf(&b, NULL, "%s %s", reel_num_count(num, ranks),
+				ranks == 1 ? "rank" : ranks_word(r));
 		add_workers(&b, r);
 	} else {
 		reel_buf_printf(&b, NULL, "%s process%s",
@@ -347,9 +354,11 @@ static void print_steps(const struct report *r)
 	if (!is_mostly_unknown(k))
 		print_overlap(k);
 	print_unknown(r, k);
-	if (r->ranks > 1)
-		printf("  %s ranks; --ranks shows each\n",
-		       reel_num_count(num, r->ranks));
+	if (r->ranks > 1) {
+		reel_buf_printf(&b, NULL, "%s %s; --ranks shows each",
+				reel_num_count(num, r->ranks), ranks_word(r));
+		put_under(&b);
+	}
 }
 
 #define NAME_COLUMNS 17

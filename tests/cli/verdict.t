@@ -550,6 +550,11 @@ PY
 check 'INPUT-BOUND: a cache that the first epoch fills is said' '
 	"$python" said.py own_cache INPUT-BOUND " % in the epochs after the first" &&
 	grep -q "the first epoch waits [67][0-9.]* % of its time, later ones .*Try: nothing where many epochs follow" own_cache.words'
+record two sh -c '"$0" own_cache.py && "$0" own_cache.py' "$python"
+check 'two trainings, one after the other, are no ranks' '
+	head -n 1 two.out | grep -q " 2 processes with loops " && ! grep -q "2 ranks" two.out'
+record ranked env MASTER_PORT=1 WORLD_SIZE=2 sh -c 'RANK=0 "$0" own_cache.py & RANK=1 "$0" own_cache.py; wait' "$python"
+check 'those that have numbers are' 'head -n 1 ranked.out | grep -q " 2 ranks "'
 cat >map.py <<'PY'
 import mmap
 def tokens():
