@@ -112,6 +112,7 @@ static int compare_pair(char *const run[2], struct reel_store *const st[2],
 
 	if (read_code_files(code, st, 2, err) ||
 	    reel_compare(st[0], st[1], &l, err) ||
+	    reel_compare_loops(st[0], st[1], &l, err) ||
 	    complete_pair(&p, d, &e, o->explain, err))
 		return -1;
 	if (!o->json)

@@ -345,7 +345,8 @@ static int play_run(struct replay *r, struct reel_error *err)
 	if (r->runs == 1 ? keep_store(r, err)
 			 : reel_run_open(&r->replayed, r->trace, err))
 		return -1;
-	if (reel_compare(r->recorded, r->replayed, &r->likeness, err))
+	if (reel_compare(r->recorded, r->replayed, &r->likeness, err) ||
+	    reel_compare_loops(r->recorded, r->replayed, &r->likeness, err))
 		return -1;
 	replay_print_likeness(&r->likeness);
 	if (replay_judge(r->plan, &r->result, &r->total, r->mode, err))

@@ -392,6 +392,9 @@ static double share_of(struct reel_view *v, const char *column)
 	return share >= 0 && share <= 1 ? share : REEL_VIEW_NONE;
 }
 
+static const struct reel_loop_shares no_shares = {
+	REEL_VIEW_NONE, REEL_VIEW_NONE, REEL_VIEW_NONE, ""};
+
 /* The mean of the ranks' shares, of those that have them. */
 static int read_shares(struct reel_store *st, struct reel_loop_shares *to,
 		       struct reel_error *err)
@@ -415,6 +418,15 @@ static int read_shares(struct reel_store *st, struct reel_loop_shares *to,
 	return reel_view_close(&v);
 }
 
+int reel_compare_loops(struct reel_store *a, struct reel_store *b,
+		       struct reel_likeness *out, struct reel_error *err)
+{
+	return read_shares(a, &out->loop_a, err) ||
+			       read_shares(b, &out->loop_b, err)
+		       ? -1
+		       : 0;
+}
+
 int reel_compare(struct reel_store *a, struct reel_store *b,
 		 struct reel_likeness *out, struct reel_error *err)
 {
@@ -425,6 +437,7 @@ int reel_compare(struct reel_store *a, struct reel_store *b,
 			       REEL_FACTORS_MAX,
 		       "raise REEL_FACTORS_MAX");
 	memset(out, 0, sizeof(*out));
+	out->loop_a = out->loop_b = no_shares;
 	out->factors = FACTORS;
 	for (i = 0; i < FACTORS; i++) {
 		out->factor[i].name = factor_name[i].name;
@@ -437,9 +450,7 @@ int reel_compare(struct reel_store *a, struct reel_store *b,
 	 * MPI-IO: compared with a replay these are left out. */
 	if (has_notes(a, &note_a, err) || has_notes(b, &note_b, err) ||
 	    find_call_tv(a, b, !note_a && !note_b, out, err) ||
-	    find_same(a, b, note_a, note_b, out, err) ||
-	    read_shares(a, &out->loop_a, err) ||
-	    read_shares(b, &out->loop_b, err))
+	    find_same(a, b, note_a, note_b, out, err))
 		return -1;
 	return find_time(a, b, out, err);
 }

@@ -46,7 +46,7 @@ struct reel_likeness {
 	double total_time_d; /* of wall time; none of a profile and a whole run */
 	/* Total variation of call counts, 0..1; REEL_VIEW_NONE: not measured. */
 	double call_tv;
-	struct reel_loop_shares loop_a, loop_b;
+	struct reel_loop_shares loop_a, loop_b; /* of reel_compare_loops() */
 };
 
 /* Convert @d = (a - b) / max(a, b) to the relative change (b - a) / a; INFINITY
@@ -61,8 +61,12 @@ int reel_likeness_largest(const struct reel_likeness *l);
 bool reel_likeness_cosine(const struct reel_likeness *l, int without,
 			  double *cosine);
 
-/* Compare the runs in @a and @b (borrowed). 0, or -1 with @err (REEL_E_DB). */
+/* Compare the runs in @a and @b (borrowed), but for their loops. 0, or -1 with @err
+ * (REEL_E_DB). */
 int reel_compare(struct reel_store *a, struct reel_store *b,
 		 struct reel_likeness *out, struct reel_error *err);
+/* Add the shares of their loops to @out, which was compared. 0, or -1 with @err. */
+int reel_compare_loops(struct reel_store *a, struct reel_store *b,
+		       struct reel_likeness *out, struct reel_error *err);
 
 #endif
