@@ -485,6 +485,19 @@ static int write_io_time(struct overlap *o, struct reel_store *st,
 	return reel_insert_close(&out, rc);
 }
 
+static void sort_spans(struct overlap *o, const struct overlap_job *job)
+{
+	bool left = false;
+
+	qsort(o->span, o->spans, sizeof(*o->span), by_process_kind_start);
+	for (uint32_t i = 0; i < o->processes; i++)
+		if (process_at(o, i))
+			left |= overlap_leave_evaluated(job, o->span, i);
+	if (left)
+		qsort(o->span, o->spans, sizeof(*o->span),
+		      by_process_kind_start);
+}
+
 static int write_ranks(struct overlap *o, struct overlap_job *job,
 		       struct overlap_storage *storage, struct reel_store *st,
 		       struct reel_error *err)
@@ -495,8 +508,7 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 	if (o->spans && (mark_ranks(o, true) || mark_ranks(o, false))) {
 		find_roots(o);
 		list_ranks(o);
-		qsort(o->span, o->spans, sizeof(*o->span),
-		      by_process_kind_start);
+		sort_spans(o, job);
 	}
 	rc = overlap_rows_open(&rows, st, err);
 	if (!rc)

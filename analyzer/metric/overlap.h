@@ -27,6 +27,7 @@ struct overlap_span {
 	uint32_t process, thread, kind, span_id;
 	uint32_t count; /* spans that it represents */
 	bool device;	/* computation of an accelerator, from its profile */
+	bool evaluated; /* a step that is part of an evaluation */
 };
 
 enum overlap_kind {
@@ -111,6 +112,11 @@ uint32_t overlap_find_spans(const struct overlap_job *job, uint32_t process,
 			    uint32_t kind, uint32_t *n);
 int overlap_add_spans(struct reel_union *u, const struct overlap_job *job,
 		      uint32_t process, uint32_t kind, struct reel_error *err);
+
+/* Make spans of the user of the steps of @process that are part of an evaluation, among
+ * @span, the spans of @job. True: sort them again. */
+bool overlap_leave_evaluated(const struct overlap_job *job,
+			     struct overlap_span *span, uint32_t process);
 
 /*
  * Measure the rank @r, whose process and rank are set, after all streams of

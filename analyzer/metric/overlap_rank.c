@@ -68,6 +68,84 @@ int overlap_add_spans(struct reel_union *u, const struct overlap_job *job,
 	return 0;
 }
 
+/* --- steps within an evaluation -------------------------------------------- */
+
+/*
+ * A job that marks both has a loop over batches in its evaluation. They train nothing,
+ * and the evaluation has their time. Steps that train stay, as does a job all of whose
+ * steps are in evaluations: there the name says something else.
+ */
+
+/* Does an evaluation of its thread, among the @n from @from on, contain @step? */
+static bool is_within(const struct overlap_span *from, uint32_t n,
+		      const struct overlap_span *step)
+{
+	while (n && from[n - 1].start_ns > step->start_ns)
+		n--;
+	while (n--)
+		if (from[n].thread == step->thread)
+			return from[n].end_ns >= step->end_ns;
+	return false;
+}
+
+/* Does one of the @n spans from @from on begin in @step? */
+static bool begins_in(const struct overlap_span *from, uint32_t n,
+		      const struct overlap_span *step)
+{
+	uint32_t low = 0, high = n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (from[middle].start_ns < step->start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && from[low].start_ns < step->end_ns;
+}
+
+static bool trains(const struct overlap_job *job,
+		   const struct overlap_span *step)
+{
+	static const uint32_t kinds[] = {REEL_SPAN_BACKWARD,
+					 REEL_SPAN_OPTIMIZER};
+
+	for (int i = 0; i < 2; i++) {
+		uint32_t n, at = overlap_find_spans(job, step->process,
+						    kinds[i], &n);
+
+		if (begins_in(&job->span[at], n, step))
+			return true;
+	}
+	return false;
+}
+
+bool overlap_leave_evaluated(const struct overlap_job *job,
+			     struct overlap_span *span, uint32_t process)
+{
+	uint32_t steps, evals, left = 0;
+	uint32_t at = overlap_find_spans(job, process, REEL_SPAN_STEP, &steps);
+	uint32_t from =
+		overlap_find_spans(job, process, REEL_SPAN_EVAL, &evals);
+
+	if (!evals || !steps)
+		return false;
+	for (uint32_t i = at; i < at + steps; i++) {
+		span[i].evaluated = is_within(&span[from], evals, &span[i]) &&
+				    !trains(job, &span[i]);
+		left += span[i].evaluated;
+	}
+	if (!left || left == steps)
+		return false;
+	for (uint32_t i = at; i < at + steps; i++)
+		if (span[i].evaluated)
+			span[i].kind = REEL_SPAN_USER;
+	return true;
+}
+
+/* --- the rank --------------------------------------------------------------- */
+
 /*
  * Add a phase: time in a step that is neither wait nor computation. A
  * checkpoint written by another thread is no phase, nor is a span that was open

@@ -555,6 +555,30 @@ check 'two trainings, one after the other, are no ranks' '
 	head -n 1 two.out | grep -q " 2 processes with loops " && ! grep -q "2 ranks" two.out'
 record ranked env MASTER_PORT=1 WORLD_SIZE=2 sh -c 'RANK=0 "$0" own_cache.py & RANK=1 "$0" own_cache.py; wait' "$python"
 check 'those that have numbers are' 'head -n 1 ranked.out | grep -q " 2 ranks "'
+cat loop.py - <<'PY' | job own_eval
+def batches(n, wait):
+    for i in range(n):
+        time.sleep(wait)
+        yield i
+for epoch in range(3):
+    with ioreel.span("epoch", epoch):
+        for i in ioreel.steps(batches(8, 0)):
+            compute(0.01)
+    with ioreel.span("eval", epoch):
+        for i in ioreel.steps(batches(4, 0.02)):
+            pass
+PY
+check 'EVAL-WAIT: batches of an evaluation are no steps' '
+	"$IOREEL" sql --format tsv own_eval.reel "SELECT steps, evaluations FROM v_rank" | grep -qx "24	3" &&
+	grep -q "steps 2-24 of 3 epochs" own_eval.out && grep -q "3 evaluations wait" own_eval.words'
+cat loop.py - <<'PY' | job own_trial
+for trial in range(3):
+    with ioreel.span("evaluate", trial):
+        for i in ioreel.steps(range(4)):
+            compute(0.01)
+PY
+check 'steps of a job that calls each training an evaluation stay' '
+	"$IOREEL" sql --format tsv own_trial.reel "SELECT steps FROM v_rank" | grep -qx 12'
 cat >map.py <<'PY'
 import mmap
 def tokens():
