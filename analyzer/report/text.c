@@ -270,11 +270,19 @@ static void print_unknown(const struct report *r, const struct report_rank *k)
 		put_under(&b);
 		return;
 	}
-	reel_buf_puts(&b,
-		      " A step that is one graph of TensorFlow fetches inside "
-		      "it (ioreel record --profile-steps A-B); elsewhere mark "
-		      "the fetches (ioreel.h, or the Python module ioreel).",
-		      NULL);
+	/* The advice says what an import lacks. */
+	if (!r->sources)
+		reel_buf_puts(
+			&b,
+			r->uses.tensorflow
+				? " A step that is one graph of TensorFlow "
+				  "fetches inside it (ioreel record "
+				  "--profile-steps A-B); elsewhere mark the "
+				  "fetches (ioreel.h, or the Python module "
+				  "ioreel)."
+				: " Mark the fetches (ioreel.h, or the Python "
+				  "module ioreel).",
+			NULL);
 	put_under(&b);
 }
 
