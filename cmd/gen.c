@@ -11,6 +11,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/gen.h"
+#include "cmd/ranks.h"
 #include "replay/comm/comm.h"
 #include "replay/generate/generate.h"
 #include "replay/pipeline/stop.h"
@@ -103,6 +104,7 @@ int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 	};
 	int first = reel_cli_parse(cmd, opts, false, argc, argv);
 	struct comm comm;
+	int status;
 
 	if (first < 0)
 		return first == -2 ? 0 : 2;
@@ -111,6 +113,9 @@ int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 				      "a workload and a folder are needed");
 	if (workload_scale_of(scale_text, &scale, &err))
 		return reel_cli_fail(cmd, &err);
+	if (!cmd->program &&
+	    ranks_refuse(cmd, "start mpirun -n N ioreel-mpi gen", &status))
+		return status;
 	options.dir = argv[first + 1];
 	options.stopped = stopped;
 	comm = ranks();

@@ -32,6 +32,7 @@
 #include "analyzer/run/playable.h"
 #include "analyzer/run/run.h"
 #include "cmd/commands.h"
+#include "cmd/ranks.h"
 #include "cmd/record_summary.h"
 #include "cmd/replay_summary.h"
 #include "record/record.h"
@@ -528,7 +529,11 @@ static int run(int argc, char **argv)
 	if (at < 0)
 		return at == -2 ? 0 : 2;
 	status = check_usage(&r, argc - at);
-	if (status)
+	if (status ||
+	    ranks_refuse(&cmd_replay,
+			 "start it once with --plan FILE, and then mpirun -n N "
+			 "ioreel-mpi replay FILE DIR",
+			 &status))
 		return status;
 	r.run = argv[at];
 	interrupt_catch();

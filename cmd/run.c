@@ -13,6 +13,7 @@
 #include "lib/terminal.h"
 
 #include "cmd/commands.h"
+#include "cmd/ranks.h"
 #include "cmd/run.h"
 #include "cmd/run_store.h"
 #include "replay/comm/comm.h"
@@ -338,7 +339,9 @@ int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 
 	if (rc) {
 		rc = rc == -2 ? 0 : 2;
-	} else {
+	} else if (cmd->program ||
+		   !ranks_refuse(cmd, "start mpirun -n N ioreel-mpi run",
+				 &rc)) {
 		struct comm comm = ranks();
 
 		rc = benchmark(&comm, &c, &err);

@@ -20,12 +20,12 @@
 #include "lib/progress.h"
 
 #include "cmd/commands.h"
+#include "cmd/ranks.h"
 #include "replay/comm/comm.h"
 #include "replay/generate/generate.h"
 #include "replay/pipeline/stop.h"
 #include "replay/sweep/sweep.h"
 #include "replay/workload/workload.h"
-#include "schemas/launcher.h"
 
 #define WORDS 64 /* of --launch */
 
@@ -373,30 +373,6 @@ static int sweep(struct sweeping *s, struct reel_error *err)
 	return (s->done && write_results(s, err)) || rc ? -1 : 0;
 }
 
-/* Every rank of mpirun would sweep, in the same folder. True: with the status to exit
- * with. The first rank says it and fails; the others end well, as mpirun kills all
- * ranks when one fails, before the first has said it. */
-static bool is_rank_of_many(int *status)
-{
-	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
-		const struct reel_launcher *l = &reel_launchers[i];
-		const char *size = l->size ? getenv(l->size) : NULL;
-		const char *rank = l->rank ? getenv(l->rank) : NULL;
-
-		if (l->kind != REEL_LAUNCHER_MPI || !size || atoi(size) < 2)
-			continue;
-		*status = 0;
-		if (!rank || !atoi(rank))
-			*status = reel_cli_usage(
-				&cmd_sweep,
-				"start sweep once, not on each rank: "
-				"--launch \"mpirun -n N\" starts the "
-				"ranks of each run");
-		return true;
-	}
-	return false;
-}
-
 static int run(int argc, char **argv)
 {
 	struct sweeping s = {.metric = "samples_per_s", .repeats = 5};
@@ -430,7 +406,10 @@ static int run(int argc, char **argv)
 				      "a workload, --data and --set are "
 				      "needed");
 	}
-	if (is_rank_of_many(&rc)) {
+	if (ranks_refuse(&cmd_sweep,
+			 "start sweep once, not on each rank: --launch "
+			 "\"mpirun -n N\" starts the ranks of each run",
+			 &rc)) {
 		free(sets.item);
 		return rc;
 	}
