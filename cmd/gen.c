@@ -28,7 +28,8 @@ const struct reel_command cmd_gen = {
 		    "mpirun -n 8 ioreel-mpi gen unet3d.json /scratch/unet3d\n",
 	.about = "Writes the files of the workload F.json into the folder DIR, "
 		 "which is empty, missing, or holds a part of them: then the "
-		 "missing ones are made. The files are the same for any number "
+		 "missing ones are made, and again those of another size. The "
+		 "files are the same for any number "
 		 "of threads and ranks.",
 	.run = run,
 };
@@ -38,6 +39,21 @@ static bool stopped(void)
 	return stop_signal() != 0;
 }
 
+/* @sum: files, bytes, files that were there, files made again. */
+static void print_made(const char *dir, const int64_t *sum, double s)
+{
+	char files[REEL_NUM], bytes[REEL_NUM], rate[REEL_NUM];
+
+	printf("%s: %s files, %s, in %.1f s (%s); %lld were there", dir,
+	       reel_num_count(files, sum[0]),
+	       reel_num_bytes(bytes, (double)sum[1]), s,
+	       reel_num_rate(rate, (double)sum[1] / s), (long long)sum[2]);
+	if (sum[3])
+		printf("; made again, as their size was another: %lld",
+		       (long long)sum[3]);
+	putchar('\n');
+}
+
 /* Rank 0 prints the closing line. */
 static int generate(const struct comm *comm, const char *file,
 		    const struct generate_options *options, double scale,
@@ -45,7 +61,7 @@ static int generate(const struct comm *comm, const char *file,
 {
 	int64_t start_ns = reel_now_ns();
 	struct generate_result made;
-	char files[REEL_NUM], bytes[REEL_NUM], rate[REEL_NUM];
+	char files[REEL_NUM], bytes[REEL_NUM];
 	struct workload w;
 	int64_t all;
 	int rc = workload_read(&w, file, NULL, err);
@@ -64,10 +80,10 @@ static int generate(const struct comm *comm, const char *file,
 	workload_fini(&w);
 	if (!rc) {
 		int64_t sum[] = {(int64_t)made.files, (int64_t)made.bytes,
-				 (int64_t)made.kept};
+				 (int64_t)made.kept, (int64_t)made.again};
 		double s = (double)(reel_now_ns() - start_ns) / 1e9;
 
-		comm->allreduce(sum, 3, COMM_SUM);
+		comm->allreduce(sum, 4, COMM_SUM);
 		if (!quiet && comm->rank == 0 && stop_signal())
 			fprintf(stderr,
 				"ioreel gen: stopped by a signal after %s of "
@@ -75,12 +91,7 @@ static int generate(const struct comm *comm, const char *file,
 				reel_num_count(files, sum[0] + sum[2]),
 				reel_num_count(bytes, all));
 		else if (!quiet && comm->rank == 0)
-			printf("%s: %s files, %s, in %.1f s (%s); %lld were "
-			       "there\n",
-			       options->dir, reel_num_count(files, sum[0]),
-			       reel_num_bytes(bytes, (double)sum[1]), s,
-			       reel_num_rate(rate, (double)sum[1] / s),
-			       (long long)sum[2]);
+			print_made(options->dir, sum, s);
 	}
 	return rc;
 }

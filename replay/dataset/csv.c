@@ -162,6 +162,12 @@ static uint64_t csv_disk_bytes(const struct dataset *d, uint64_t file)
 	       d->samples_per_file * (NUMBER_MOST + 1);
 }
 
+static uint64_t csv_file_bytes(const struct dataset *d, uint64_t file)
+{
+	return d->is->compression ? packed_bytes(d, file) + GZIP_AROUND
+				  : file_bytes(d, file);
+}
+
 /* --- the reader ----------------------------------------------------------- */
 
 /* pandas has parsed the file when it is open: samples come from memory. */
@@ -355,6 +361,7 @@ const struct format format_csv = {
 	.gzip = true,
 	.write = csv_write,
 	.disk_bytes = csv_disk_bytes,
+	.file_bytes = csv_file_bytes,
 	.inspect = csv_inspect,
 	.storage = gzip_storage,
 	.open = csv_open,

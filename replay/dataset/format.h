@@ -56,6 +56,9 @@ struct format {
 		     struct reel_error *err);
 	/* Bytes that write() needs on disk, at most. */
 	uint64_t (*disk_bytes)(const struct dataset *d, uint64_t file);
+	/* The exact size of the file, without those beside it. NULL: it is known only
+	 * when the file is written, and is that of the payload at least. */
+	uint64_t (*file_bytes)(const struct dataset *d, uint64_t file);
 
 	/* For fit; both may be NULL. Payload of all samples of a file of @size bytes
 	 * with @samples samples. */

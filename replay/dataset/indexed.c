@@ -265,6 +265,7 @@ const struct format format_indexed = {
 	.any_order = true,
 	.write = indexed_write,
 	.disk_bytes = indexed_disk_bytes,
+	.file_bytes = dataset_file_bytes,
 	.inspect = indexed_inspect,
 	.open = indexed_open,
 	.read = indexed_read,

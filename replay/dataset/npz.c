@@ -247,6 +247,18 @@ static uint64_t npz_disk_bytes(const struct dataset *d, uint64_t file)
 	       NPZ_ZIP64_END;
 }
 
+static uint64_t npz_file_bytes(const struct dataset *d, uint64_t file)
+{
+	struct npz_member m[NPZ_MEMBERS + 1];
+	int n = npz_members(d, file, m);
+	uint64_t bytes = m[n].offset + NPZ_END;
+
+	for (int i = 0; i < n; i++)
+		bytes += NPZ_CENTRAL_HEADER + NPZ_NAME +
+			 (npz_needs_zip64(&m[i]) ? 28 : 0);
+	return bytes + (m[n].offset > INT32_MAX ? NPZ_ZIP64_END : 0);
+}
+
 static int npz_open(void **state, const struct dataset *d, uint64_t file,
 		    struct io *io, struct reel_error *err)
 {
@@ -298,6 +310,7 @@ const struct format format_npz = {
 	.suffix = "npz",
 	.write = npz_write,
 	.disk_bytes = npz_disk_bytes,
+	.file_bytes = npz_file_bytes,
 	.payload = npz_payload,
 	.storage = npz_storage,
 	.open = npz_open,

@@ -244,6 +244,7 @@ const struct format format_npy = {
 	.suffix = "npy",
 	.write = npy_write,
 	.disk_bytes = npy_disk_bytes,
+	.file_bytes = npy_disk_bytes,
 	.payload = npy_payload,
 	.open = npy_open,
 	.read = numpy_read,

@@ -143,6 +143,7 @@ const struct format format_raw = {
 	.any_order = true,
 	.write = raw_write,
 	.disk_bytes = raw_disk_bytes,
+	.file_bytes = raw_disk_bytes,
 	.open = raw_open,
 	.read = raw_read,
 	.close = raw_close,

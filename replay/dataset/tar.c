@@ -162,6 +162,12 @@ static uint64_t tar_disk_bytes(const struct dataset *d, uint64_t file)
 	       2 * RECORD;
 }
 
+static uint64_t tar_file_bytes(const struct dataset *d, uint64_t file)
+{
+	return d->is->compression ? packed_bytes(d, file) + GZIP_AROUND
+				  : archive_bytes(d, file);
+}
+
 /* --- the reader ----------------------------------------------------------- */
 
 struct tar {
@@ -379,6 +385,7 @@ const struct format format_tar = {
 	.gzip = true,
 	.write = tar_write,
 	.disk_bytes = tar_disk_bytes,
+	.file_bytes = tar_file_bytes,
 	.inspect = tar_inspect,
 	.storage = gzip_storage,
 	.open = tar_open,

@@ -221,6 +221,12 @@ static uint64_t tfrecord_disk_bytes(const struct dataset *d, uint64_t file)
 	return dataset_file_bytes(d, file) + d->samples_per_file * around;
 }
 
+static uint64_t tfrecord_file_bytes(const struct dataset *d, uint64_t file)
+{
+	return d->is->compression ? packed_bytes(d, file) + GZIP_AROUND
+				  : file_bytes(d, file);
+}
+
 /* --- the reader ----------------------------------------------------------- */
 
 struct reader {
@@ -408,6 +414,7 @@ const struct format format_tfrecord = {
 	.gzip = true,
 	.write = tfrecord_write,
 	.disk_bytes = tfrecord_disk_bytes,
+	.file_bytes = tfrecord_file_bytes,
 	.inspect = tfrecord_inspect,
 	.storage = gzip_storage,
 	.open = tfrecord_open,

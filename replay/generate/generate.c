@@ -83,6 +83,20 @@ static int size_of(const char *path, struct stat *st, struct reel_error *err)
 		       : 0;
 }
 
+/* Can a file of @size be file @file, complete? One whose size is not known before has
+ * its payload at least. */
+static bool is_complete(const struct making *m, uint64_t file, int64_t size)
+{
+	const struct workload_dataset *d = m->d.is;
+	uint64_t least = 1;
+
+	if (m->format->file_bytes)
+		return (uint64_t)size == m->format->file_bytes(&m->d, file);
+	if (!d->compression && !d->columns_n)
+		least = dataset_file_bytes(&m->d, file);
+	return size > 0 && (uint64_t)size >= least;
+}
+
 static int move(const char *from, const char *to, struct reel_error *err)
 {
 	return rename(from, to)
@@ -127,9 +141,10 @@ static void remove_part(const char *part)
 	reel_buf_fini(&path);
 }
 
-/* 1: made, with its size; 0: it was there; -1 with @err. */
+/* 1: made, with its size; @again: in place of one of another size. 0: it was there;
+ * -1 with @err. */
 static int make_file(struct making *m, uint64_t file, uint64_t *bytes,
-		     struct reel_error *err)
+		     bool *again, struct reel_error *err)
 {
 	struct reel_buf path = REEL_BUF_INIT, part = REEL_BUF_INIT;
 	struct stat st;
@@ -138,11 +153,14 @@ static int make_file(struct making *m, uint64_t file, uint64_t *bytes,
 	if (full_path(m, file, "", &path, err) ||
 	    full_path(m, file, ".part", &part, err))
 		goto out;
-	if (!stat(reel_buf_text(&path), &st)) {
-		rc = S_ISREG(st.st_mode)
-			     ? 0
-			     : reel_fail(err, REEL_E_FORMAT, "'%s' is no file",
-					 reel_buf_text(&path));
+	*again = !stat(reel_buf_text(&path), &st);
+	if (*again && !S_ISREG(st.st_mode)) {
+		reel_fail(err, REEL_E_FORMAT, "'%s' is no file",
+			  reel_buf_text(&path));
+		goto out;
+	}
+	if (*again && is_complete(m, file, st.st_size)) {
+		rc = 0;
 		goto out;
 	}
 	remove_part(reel_buf_text(&part));
@@ -171,11 +189,12 @@ static void *make_files(void *arg)
 		uint64_t i = atomic_fetch_add(&m->next, 1);
 		uint64_t file = m->first + i * m->step, bytes = 0;
 		struct reel_error err = {0};
+		bool again = false;
 		int made;
 
 		if (file >= m->d.files)
 			break;
-		made = make_file(m, file, &bytes, &err);
+		made = make_file(m, file, &bytes, &again, &err);
 		pthread_mutex_lock(&m->lock);
 		if (made < 0) {
 			atomic_store(&m->stop, true);
@@ -183,6 +202,7 @@ static void *make_files(void *arg)
 				m->err = err;
 		}
 		m->result->files += made == 1;
+		m->result->again += made == 1 && again;
 		m->result->kept += made == 0;
 		m->result->bytes += bytes;
 		reel_progress_at(&m->progress,
@@ -248,11 +268,13 @@ static int count_missing(const struct making *m, struct need *need,
 			 struct reel_error *err)
 {
 	struct reel_buf path = REEL_BUF_INIT;
+	struct stat st;
 	int rc = 0;
 
 	for (uint64_t i = 0; !rc && i < m->d.files && !is_stopped(m); i++) {
 		rc = full_path(m, i, "", &path, err);
-		if (rc || !access(reel_buf_text(&path), F_OK))
+		if (rc || (!stat(reel_buf_text(&path), &st) &&
+			   is_complete(m, i, st.st_size)))
 			continue;
 		need->bytes += (double)m->format->disk_bytes(&m->d, i);
 		need->files++;
@@ -294,7 +316,7 @@ static int refuse(const struct need *need, const char *at_least,
 			    : "no limit of");
 }
 
-/* Files that are there need no space: they are looked for only where space for all
+/* Complete files need no space: they are looked for only where space for all
  * is not free. After a signal the rest is not counted, and nothing is made. */
 static int check_space(const struct workload *w,
 		       const struct generate_options *o, struct reel_error *err)

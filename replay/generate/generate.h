@@ -21,13 +21,15 @@ struct generate_options {
 
 struct generate_result {
 	uint64_t files, bytes; /* made now, on this rank */
+	uint64_t again;	       /* of them: files of another size were there */
 	uint64_t kept;	       /* files that were there already */
 };
 
 /*
  * Write the files of both parts below @dir. A file is written under a name that
  * ends in ".part" and renamed when it is complete: after a failure the same call
- * makes the files that are missing. A folder that holds anything but this data set
+ * makes the files that are missing, and again those whose size is another, as those
+ * that were cut off. A folder that holds anything but this data set
  * is refused, and so is one with too little space. Files depend on the workload
  * alone, not on threads and ranks.
  *

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # ioreel gen, each format, plain and compressed: sizes follow their quantiles, a run that was
-# killed is resumed, and 1, 2 and 4 ranks make the same bytes.
+# killed is resumed, damaged files are made again, and 1, 2 and 4 ranks make the same bytes.
 . "$(dirname "$0")/../lib/tap.sh"
 python3 -c 'import json' 2>/dev/null || skip_all 'no python3'
 mpi="mpirun --allow-run-as-root --oversubscribe"
@@ -92,6 +92,17 @@ for kind in raw indexed tfrecord npy npz hdf5 csv jpeg png tar parquet safetenso
 	fi
 	"$IOREEL" workload set w.json dataset.files=40 >few.json
 	gen few.json few
+	check "$kind: all files are there, and of their size" '"$IOREEL" gen few.json few | grep -q "^few: 0 files.* 40 were there$"'
+	# Cut off, emptied, and, where the size is known, of one byte more.
+	set -- $(ls few/train/* | grep -v idx)
+	cp -r few damaged
+	: >damaged/${1#few/}
+	n=1
+	case $kind in hdf5.gzip) ;; *) n=2; truncate -s 100 damaged/${2#few/} ;; esac
+	case $kind in hdf5* | jpeg | png | parquet | safetensors) ;; *) n=3; echo >>damaged/${3#few/} ;; esac
+	check "$kind: files of another size are made again" '"$IOREEL" gen few.json damaged >out &&
+		grep -q "^damaged: $n files.* $((40 - n)) were there; made again, as their size was another: $n$" out && diff -r few damaged || { cat out; false; }'
+	rm -rf damaged
 	if command -v strace >/dev/null; then
 		# At a rename in the middle: a file is complete, and has its first name.
 		rm -rf killed
