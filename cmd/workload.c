@@ -140,11 +140,22 @@ static void print_keys(const struct workload_key *keys, const char *in)
 	}
 }
 
-/* The bytes of one file on the storage: its samples and what no one reads. */
+/* The bytes of one file of the training on the storage: its samples, and the arrays
+ * that are not read. */
 static double file_bytes(const struct workload_dataset *d)
 {
 	return quantiles_mean(&d->sample_bytes) * (double)d->samples_per_file *
 	       (1 + d->unread);
+}
+
+/* The same of an evaluation, whose samples may have sizes of their own. */
+static double evaluation_file_bytes(const struct workload *w)
+{
+	const struct workload_evaluation *e = &w->evaluation;
+
+	return quantiles_mean(e->sample_bytes.n ? &e->sample_bytes
+						: &w->dataset.sample_bytes) *
+	       (double)e->samples_per_file * (1 + w->dataset.unread);
 }
 
 /* --- size ----------------------------------------------------------------- */
@@ -187,16 +198,33 @@ static void print_least(const struct workload *w, const char *path,
 		       reel_num_bytes(a, files * file_bytes(d)), path, files);
 }
 
+static void print_files(const char *part, int64_t files, int64_t samples,
+			double bytes)
+{
+	char n[REEL_NUM], k[REEL_NUM], all[REEL_NUM];
+
+	printf("%-12s %s file%s of %s sample%s, %s", part,
+	       reel_num_count(n, files), files == 1 ? "" : "s",
+	       reel_num_count(k, samples), samples == 1 ? "" : "s",
+	       reel_num_bytes(all, bytes));
+}
+
+/* gen makes the files of evaluations also where no epoch has one. */
 static void print_dataset(const struct workload *w)
 {
 	const struct workload_dataset *d = &w->dataset;
-	char n[REEL_NUM], k[REEL_NUM], bytes[REEL_NUM];
+	const struct workload_evaluation *e = &w->evaluation;
+	double train = file_bytes(d) * (double)d->files;
+	double valid = evaluation_file_bytes(w) * (double)e->files;
+	char all[REEL_NUM];
 
-	printf("data set     %s file%s of %s sample%s, %s\n",
-	       reel_num_count(n, d->files), d->files == 1 ? "" : "s",
-	       reel_num_count(k, d->samples_per_file),
-	       d->samples_per_file == 1 ? "" : "s",
-	       reel_num_bytes(bytes, file_bytes(d) * (double)d->files));
+	print_files("data set", d->files, d->samples_per_file, train);
+	if (e->files) {
+		putchar('\n');
+		print_files("evaluation", e->files, e->samples_per_file, valid);
+		printf("; %s in all", reel_num_bytes(all, train + valid));
+	}
+	putchar('\n');
 }
 
 static int print_checkpoint(const struct workload *w, const struct machines *m,

@@ -158,6 +158,13 @@ size 'llama3 70b' mlperf3-llama3-70b '' '978 GB of 64 ranks, 15.3 GB each'
 # ZeRO 1 on 8 x 32 x 2: 12 bytes of a half to each, 2 to the first of two; 3 or 4 layers
 size 'llama3 405b' mlperf3-llama3-405b '' '5.68 TB of 512 ranks, 7.17 GB to 14.9 GB each'
 size 'llama3 1t' mlperf3-llama3-1t '' '16.6 TB of 1024 ranks'
+w set w.json dataset.files=100 dataset.samples_per_file=1 dataset.sample_bytes=30000 evaluation.files=20 \
+	evaluation.samples_per_file=2 >e.json
+w set e.json evaluation.sample_bytes=100000 >e2.json
+is 'size: the files of the evaluation' "$(w size e.json | sed -n '/^evaluation/p' | tr -s ' ')" \
+	'evaluation 20 files of 2 samples, 1.20 MB; 4.20 MB in all'
+is 'size: samples of its own sizes' "$(w size e2.json | sed -n '/^[de][av]/p' | tr -s ' ')" \
+	"$(printf 'data set 100 files of 1 sample, 3.00 MB\nevaluation 20 files of 2 samples, 4.00 MB; 7.00 MB in all')"
 check 'an option of another verb is refused' 'w check w.json --memory 1G 2>err; [ $? = 2 ] && grep -q "only of size" err'
 check 'missing words are named' 'w export w.json 2>err; [ $? = 2 ] && grep -q "export takes a workload and --as" err'
 
