@@ -102,6 +102,40 @@ static int format_by_name(const char *path)
 	"looped) OR NOT EXISTS (SELECT 1 FROM file WHERE path IN (SELECT "     \
 	"path FROM looped))) "
 
+/* The classes of the files that were only read come from their names: a folder of
+ * data named "ckpt" holds checkpoints. Those of class data are left out here as
+ * restores alone open them. Returns -1 with the error. */
+static int fail_by_class(struct fit *f)
+{
+	struct reel_view v;
+
+	if (!reel_view_open(
+		    &v, f->st,
+		    "SELECT sum(n) AS files, count(*) AS classes, "
+		    "group_concat(class || iif(classes > 1, ' (' || n || ')', "
+		    "''), ', ') AS words FROM (SELECT class, n, count(*) OVER "
+		    "() AS classes FROM (SELECT class, count(*) AS n, "
+		    "sum(read_bytes) AS bytes FROM v_file WHERE kind = 'file' "
+		    "AND class <> 'data' AND read_bytes > 0 AND write_bytes = "
+		    "0 GROUP BY class) ORDER BY bytes DESC)",
+		    f->err) &&
+	    reel_view_next(&v) && reel_view_int(&v, "files") > 0)
+		reel_fail(f->err, REEL_E_FORMAT,
+			  "no file of the job was read as data: %lld %s read, "
+			  "which %s the class%s %s by %s",
+			  (long long)reel_view_int(&v, "files"),
+			  reel_view_int(&v, "files") > 1 ? "files were"
+							 : "file was",
+			  reel_view_int(&v, "files") > 1 ? "have" : "has",
+			  reel_view_int(&v, "classes") > 1 ? "es" : "",
+			  reel_view_text(&v, "words"),
+			  reel_view_int(&v, "files") > 1 ? "their names"
+							 : "its name");
+	reel_view_close(&v);
+	return reel_fail(f->err, REEL_E_FORMAT,
+			 "no file of the job was read as data");
+}
+
 /* No file is the data set: perhaps the job makes it. Returns -1 with the error. */
 static int fail_without_data(struct fit *f)
 {
@@ -124,8 +158,7 @@ static int fail_without_data(struct fit *f)
 			  "'%s' itself; record a run that finds it",
 			  path);
 	free(path);
-	return reel_fail(f->err, REEL_E_FORMAT,
-			 "no file of the job was read as data");
+	return fail_by_class(f);
 }
 
 /* Bytes that were read of each format: the data set is the largest. */

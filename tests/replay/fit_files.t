@@ -97,6 +97,29 @@ for step in ioreel.steps(range(8)):
 PY
 is 'files that are all read before the loop' "$(files cached)" '8 30000'
 
+# A folder makes checkpoints of the files in it, which fit cannot take for data.
+mkdir ckpt_data
+cp d/*.raw ckpt_data
+cat >folder.py <<'PY'
+import ioreel, sys
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(range(8)):
+            open("ckpt_data/%d.raw" % step, "rb").read()
+            if len(sys.argv) > 1:
+                open("train.log", "rb").read()
+PY
+echo started >train.log
+# refused NAME ARG...: the words of fit on a recording of folder.py.
+refused() {
+	"$IOREEL" record -q -o $1.reel -- python3 folder.py $2
+	"$IOREEL" fit -q $1.reel -o $1.json 2>&1
+}
+is 'files of another class are named' "$(refused folder)" \
+	'ioreel fit: no file of the job was read as data: 8 files were read, which have the class checkpoint by their names'
+is 'of two classes' "$(refused folder2 log)" \
+	'ioreel fit: no file of the job was read as data: 9 files were read, which have the classes checkpoint (8), log (1) by their names'
+
 # One marked epoch: each file three times, one time after another or in any order.
 for order in passes mixed; do
 	job $order <<PY
