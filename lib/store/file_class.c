@@ -95,6 +95,15 @@ static const struct rule {
 	{COMPONENT, WRITTEN, "mlruns", REEL_CLASS_LOG},
 	{HAS, WRITTEN, "/plugins/profile/", REEL_CLASS_LOG},
 	{SUFFIX, WRITTEN, ".trace.json.gz", REEL_CLASS_LOG},
+	/* Samples that the job finds, whatever the name of their folder. Weights have no
+	 * such names; .npy, .npz, .h5 and .tar may be either. */
+	{SUFFIX, UNWRITTEN, ".jpg", REEL_CLASS_DATA},
+	{SUFFIX, UNWRITTEN, ".jpeg", REEL_CLASS_DATA},
+	{SUFFIX, UNWRITTEN, ".JPEG", REEL_CLASS_DATA},
+	{SUFFIX, UNWRITTEN, ".png", REEL_CLASS_DATA},
+	{SUFFIX, UNWRITTEN, ".tfrecord", REEL_CLASS_DATA},
+	{SUFFIX, UNWRITTEN, ".tfrecords", REEL_CLASS_DATA},
+	{SUFFIX, UNWRITTEN, ".parquet", REEL_CLASS_DATA},
 	{TAIL_HAS, ANY, "checkpoint", REEL_CLASS_CHECKPOINT},
 	{TAIL_HAS, ANY, "ckpt", REEL_CLASS_CHECKPOINT},
 	{HAS, WRITTEN, ".orbax-checkpoint-tmp/", REEL_CLASS_CHECKPOINT},

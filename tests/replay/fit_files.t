@@ -120,6 +120,20 @@ is 'files of another class are named' "$(refused folder)" \
 is 'of two classes' "$(refused folder2 log)" \
 	'ioreel fit: no file of the job was read as data: 9 files were read, which have the classes checkpoint (8), log (1) by their names'
 
+for i in 0 1 2 3 4 5 6 7; do
+	cp d/$i.raw ckpt_data/$i.jpg
+done
+job images <<'PY'
+import ioreel
+for step in ioreel.steps(range(8)):
+    open("ckpt_data/%d.jpg" % step, "rb").read()
+open("ckpt_data/plot.png", "wb").write(bytes(1000))
+PY
+is 'images that are only read are data in any folder' "$(files images)
+$("$IOREEL" sql images.reel --format tsv "SELECT count(*) FROM v_file WHERE class = 'checkpoint' AND write_bytes > 0" | tail -1)" \
+	'8 30000
+1'
+
 # One marked epoch: each file three times, one time after another or in any order.
 for order in passes mixed; do
 	job $order <<PY
