@@ -311,6 +311,24 @@ static int fit_calls(struct fit *f, const struct fit_saves *s, uint32_t i,
 		       (long long)s->renames);
 }
 
+/* Files that are not in each checkpoint, as those of the best model: their group has
+ * half of the checkpoints at least. */
+static int fit_share(struct fit *f, const struct fit_saves *s, uint32_t i,
+		     struct workload_checkpoint_file *file)
+{
+	const struct fit_group *g = &s->group[i];
+	char key[KEY_MOST];
+
+	file->share = 1;
+	if (g->own >= s->saves || g->own * g->writers != g->files)
+		return 0;
+	file->share = (double)g->own / (double)s->saves;
+	return fit_reason(f, key_of(key, i, "share"), 0.7,
+			  "%lld of %lld checkpoints have it; which of them is "
+			  "not kept",
+			  (long long)g->own, (long long)s->saves);
+}
+
 static int fit_file(struct fit *f, const struct fit_saves *s, uint32_t i)
 {
 	struct workload_checkpoint *c = &f->w->checkpoint;
@@ -326,8 +344,8 @@ static int fit_file(struct fit *f, const struct fit_saves *s, uint32_t i)
 	file->count = (g->own + s->saves / 2) / s->saves;
 	if (file->count < 1)
 		file->count = 1;
-	return fit_layout(f, g, i, file) || fit_owner(f, g, i, file) ||
-	       fit_calls(f, s, i, file) ||
+	return fit_share(f, s, i, file) || fit_layout(f, g, i, file) ||
+	       fit_owner(f, g, i, file) || fit_calls(f, s, i, file) ||
 	       fit_reason(f, key_of(key, i, "count"),
 			  g->own % s->saves ? 0.5 : 0.8,
 			  "a process wrote %lld of these in %lld checkpoints",

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,6 +250,15 @@ static int write_one(struct checkpoints *c, uint64_t number,
 	return rc;
 }
 
+/* Is @f in checkpoint @number? After n checkpoints it was in share * n of them. */
+static bool is_part(const struct checkpoint_file *f, uint64_t number)
+{
+	double share = f->as ? f->as->share : 1;
+
+	return round(share * (double)(number + 1)) >
+	       round(share * (double)number);
+}
+
 /* Do @what for each file of checkpoint @number of this rank. */
 static int each_file(struct checkpoints *c, uint64_t number,
 		     int (*what)(struct checkpoints *, uint64_t,
@@ -256,13 +266,17 @@ static int each_file(struct checkpoints *c, uint64_t number,
 				 struct reel_error *),
 		     struct reel_error *err)
 {
-	for (uint32_t i = 0; i < c->list.n; i++)
-		for (int64_t copy = 0; copy < c->list.file[i].copies; copy++) {
-			int rc = what(c, number, &c->list.file[i], copy, err);
+	for (uint32_t i = 0; i < c->list.n; i++) {
+		const struct checkpoint_file *f = &c->list.file[i];
+		int64_t copies = is_part(f, number) ? f->copies : 0;
+
+		for (int64_t copy = 0; copy < copies; copy++) {
+			int rc = what(c, number, f, copy, err);
 
 			if (rc)
 				return rc;
 		}
+	}
 	return 0;
 }
 

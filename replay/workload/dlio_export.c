@@ -376,6 +376,10 @@ static void put_checkpoint(struct writing *to)
 
 	put_model(to);
 	for (uint32_t i = 0; i < c->files_n; i++) {
+		if (c->files[i].share < 1)
+			lost(to,
+			     "checkpoint.files[].share: DLIO writes all files "
+			     "of each checkpoint");
 		fsync = fsync || c->files[i].fsync;
 		more = more || c->files[i].rename ||
 		       c->files[i].write_bytes.n ||

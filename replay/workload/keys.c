@@ -183,6 +183,7 @@ static const struct workload_key checkpoint_file[] = {
 	WORD(workload_checkpoint_file, layout, layouts, WORKLOAD_PLAIN_FILE),
 	WORD(workload_checkpoint_file, owner, owners, WORKLOAD_ROOT),
 	INTEGER(workload_checkpoint_file, count, 1, 1e6, 1),
+	REAL(workload_checkpoint_file, share, 0, 1, 1),
 	INTEGER(workload_checkpoint_file, bytes, 0, MOST_BYTES, 0),
 	QUANTILES(workload_checkpoint_file, write_bytes, MOST_BYTES),
 	QUANTILES(workload_checkpoint_file, tensor_bytes, MOST_BYTES),

@@ -210,6 +210,7 @@ struct workload_checkpoint_file {
 	int layout; /* enum workload_layout */
 	int owner;  /* enum workload_owner */
 	int64_t count;
+	double share;  /* of the checkpoints, evenly spread, that have them */
 	int64_t bytes; /* of the tensors, without the layout's own */
 	/* A write of a plain file has so many; empty: all in one. */
 	struct quantiles write_bytes;

@@ -40,6 +40,28 @@ check 'it is said that the last file is left out' 'grep -q "^checkpoint.files  .
 check 'the benchmark runs' '"$IOREEL" run -q job.json --data end.d -o end.db >out'
 is 'and writes what the job wrote besides it' "$(written end.db)" "$(($(written end.reel) - 40000))"
 
+# The best model is not in each checkpoint.
+cat >best.py <<'PY'
+import ioreel
+def save(name, n):
+    with ioreel.span("checkpoint"):
+        with open(name, "wb") as f:
+            f.write(b"x" * n)
+for step in ioreel.steps(range(24)):
+    open("e/0.npy", "rb").read()
+    if step % 8 == 7:
+        save("last.ckpt", 100000)
+        if step != 15:
+            save("best.ckpt", 150000)
+PY
+"$IOREEL" record -q -o best.reel -- python3 best.py
+check 'a file of two checkpoints of three: fit' '"$IOREEL" fit best.reel -o job.json 2>why &&
+	grep -q "^checkpoint.files\[1\].share .*2 of 3 checkpoints have it" why'
+is 'its share' "$(key '["checkpoint"]["files"][0]["share"]') $(key '["checkpoint"]["files"][1]["share"]' | cut -c1-6)" '1.0 0.6666'
+"$IOREEL" gen -q job.json best.d
+"$IOREEL" run -q job.json --data best.d -o best.db >out
+is 'the benchmark writes the bytes of the job' "$(written best.db)" "$(written best.reel)"
+
 # The job removes older ones, and so does the benchmark: else it fills the storage.
 "$IOREEL" record -q -o keep.reel -- python3 saves.py 2 no
 check 'older checkpoints are removed: fit' '"$IOREEL" fit keep.reel -o job.json 2>why'
