@@ -83,8 +83,8 @@ int workload_fit(struct workload *w, struct reel_store *st,
 	int rc = fit_name(&f) || fit_files(&f) || fit_visits(&f) ||
 		 fit_part_evaluations(&f) || fit_file_keys(&f) ||
 		 fit_steps(&f) || fit_memory(&f) || fit_samples(&f) ||
-		 fit_compression(&f) || fit_pipeline(&f) || fit_compute(&f) ||
-		 fit_evaluation(&f) || fit_checkpoints(&f);
+		 fit_metadata(&f) || fit_compression(&f) || fit_pipeline(&f) ||
+		 fit_compute(&f) || fit_evaluation(&f) || fit_checkpoints(&f);
 
 	fit_fini(&f);
 	return rc ? -1 : 0;

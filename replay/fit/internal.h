@@ -219,6 +219,7 @@ int fit_members(struct fit *f);	  /* of fit_samples() */
 int fit_mapped(struct fit *f);	  /* of fit_samples() */
 int fit_pages(struct fit *f);	  /* of fit_samples() */
 int fit_processor(struct fit *f); /* of fit_pipeline() */
+int fit_metadata(struct fit *f);
 int fit_compression(struct fit *f);
 int fit_pipeline(struct fit *f);
 int fit_readers(struct fit *f);

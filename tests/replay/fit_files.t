@@ -134,6 +134,38 @@ $("$IOREEL" sql images.reel --format tsv "SELECT count(*) FROM v_file WHERE clas
 	'8 30000
 1'
 
+# Names of files are not part of the benchmark: fit says so where they are many.
+cat >names.py <<'PY'
+import ioreel, os, sys
+def look():
+    for name in os.listdir("d"):
+        for i in range(20):
+            os.stat("d/" + name)
+marked, each = sys.argv[1] == "marked", sys.argv[2] == "each"
+if not each:
+    look()
+for epoch in range(3):
+    if marked:
+        with ioreel.span("epoch", epoch):
+            each and look()
+            for step in ioreel.steps(range(8)):
+                open("d/%d.raw" % step, "rb").read()
+    else:
+        each and epoch and look()
+        for step in ioreel.steps(range(8)):
+            open("d/%d.raw" % step, "rb").read()
+PY
+# left_out MARKED WHEN: the reason of fit on a recording of names.py.
+left_out() {
+	"$IOREEL" record -q -o $1.$2.reel -- python3 names.py $1 $2
+	"$IOREEL" fit $1.$2.reel -o names.json 2>&1 | sed -n 's/^access .*left out: //p' | sed 's/, [0-9]* %.*//'
+}
+is 'names that are looked at in each epoch' "$(left_out marked each)" \
+	'160 stat and 1 list calls per epoch on names of the data set'
+is 'of epochs that are not marked: between them' "$(left_out plain each)" \
+	'107 stat and 1 list calls per epoch on names of the data set'
+is 'names that are looked at once, before the first epoch' "$(left_out marked once)$(left_out plain once)" ''
+
 # One marked epoch: each file three times, one time after another or in any order.
 for order in passes mixed; do
 	job $order <<PY
