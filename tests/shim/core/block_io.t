@@ -25,13 +25,29 @@ check 'a job whose files are all cached: none' \
 	[ "$("$IOREEL" sql c.reel "select count(*) from v_storage" --format tsv |
 		tail -n 1)" = 0 ] &&
 	! "$IOREEL" report c.reel | grep "page-cache misses"'
-# The pages of the window count as major faults.
-is 'a first slow read that fetched nothing has a record of it' "$(
-	head -c 64M /dev/zero >big && dd if=big of=/dev/null bs=64M 2>/dev/null
-	"$IOREEL" record -q -o b.reel -- dd if=big of=/dev/null bs=64M 2>/dev/null
-	"$IOREEL" sql b.reel 'select arg2 from event where result = 67108864
+# The pages of the window count as major faults. A read from the cache is slow where it
+# shares its processor: most are not, and have no record.
+head -c 64M /dev/zero >big && dd if=big of=/dev/null bs=64M 2>/dev/null
+busy=
+for i in $(seq $((4 * $(nproc)))); do
+	timeout 60 sh -c "while :; do :; done" &
+	busy="$busy $!"
+done
+slow=
+for i in $(seq 20); do
+	"$IOREEL" record -q -o slow$i.reel -- dd if=big of=/dev/null bs=64M 2>/dev/null
+	slow=$("$IOREEL" sql slow$i.reel 'select arg2 from event where result = 67108864
+		and dur_ns > 50000000
 		and call_id = (select call_id from call where name = '"'read'"')' \
-		--format tsv | tail -n +2)" -1
+		--format tsv | tail -n +2)
+	[ -z "$slow" ] || break
+done
+kill $busy
+if [ -n "$slow" ]; then
+	is 'a first slow read that fetched nothing has a record of it' "$slow" -1
+else
+	skip 'a first slow read that fetched nothing has a record of it' 'no read from the cache was slow'
+fi
 is 'a read that waited for a pipe is not looked up' "$(
 	(sleep 0.1; echo late) |
 		"$IOREEL" record -q -o p.reel -- dd of=/dev/null bs=16 count=1 2>/dev/null
