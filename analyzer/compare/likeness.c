@@ -296,18 +296,19 @@ static int count_threads(struct reel_store *st, bool higher, int64_t *n,
 			      n, &has, err);
 }
 
-/* Does the run have calls of I/O, or could it have them? A profile cannot. */
-static int measures_calls(struct reel_store *st, bool *yes,
-			  struct reel_error *err)
+/* How the I/O of a run is known: a profile has no calls, and no I/O at all. */
+static int read_measured(struct reel_store *st, bool *calls, bool *any,
+			 struct reel_error *err)
 {
-	int64_t by_events = 0;
-	bool has;
+	struct reel_view v;
 
-	if (reel_store_int(st, "SELECT by_events FROM v_measured", &by_events,
-			   &has, err))
-		return -1;
-	*yes = by_events > 0;
-	return 0;
+	*calls = *any = false;
+	reel_view_open(&v, st, "SELECT * FROM v_measured", err);
+	while (reel_view_next(&v)) {
+		*calls = reel_view_int(&v, "by_events") > 0;
+		*any = *calls || reel_view_int(&v, "by_counters") > 0;
+	}
+	return reel_view_close(&v);
 }
 
 static int has_notes(struct reel_store *st, bool *yes, struct reel_error *err)
@@ -330,7 +331,7 @@ static int find_same(struct reel_store *a, struct reel_store *b, bool note_a,
 {
 	struct threads in_a = {0}, in_b = {0};
 	const struct pairing *pair_a = &by_index, *pair_b = &by_index;
-	bool higher = !note_a && !note_b, calls_a, calls_b;
+	bool higher = !note_a && !note_b, calls_a, calls_b, any;
 	int rc = -1;
 
 	/* Two replays of one run have notes of the same threads. */
@@ -340,8 +341,8 @@ static int find_same(struct reel_store *a, struct reel_store *b, bool note_a,
 	}
 	if (count_threads(a, higher, &l->threads_a, err) ||
 	    count_threads(b, higher, &l->threads_b, err) ||
-	    measures_calls(a, &calls_a, err) ||
-	    measures_calls(b, &calls_b, err) ||
+	    read_measured(a, &calls_a, &any, err) ||
+	    read_measured(b, &calls_b, &any, err) ||
 	    read_threads(a, pair_a, &in_a, err) ||
 	    read_threads(b, pair_b, &in_b, err))
 		goto out;
@@ -368,15 +369,13 @@ static int find_time(struct reel_store *a, struct reel_store *b,
 		     struct reel_likeness *l, struct reel_error *err)
 {
 	static const char sql[] = "SELECT span_ns FROM run";
-	static const char measured_sql[] =
-		"SELECT by_events OR by_counters FROM v_measured";
-	int64_t ns_a = 0, ns_b = 0, max, measured_a, measured_b;
-	bool has_a, has_b, has;
+	int64_t ns_a = 0, ns_b = 0, max;
+	bool has_a, has_b, calls, measured_a, measured_b;
 
 	if (reel_store_int(a, sql, &ns_a, &has_a, err) ||
 	    reel_store_int(b, sql, &ns_b, &has_b, err) ||
-	    reel_store_int(a, measured_sql, &measured_a, &has, err) ||
-	    reel_store_int(b, measured_sql, &measured_b, &has, err))
+	    read_measured(a, &calls, &measured_a, err) ||
+	    read_measured(b, &calls, &measured_b, err))
 		return -1;
 	max = ns_a > ns_b ? ns_a : ns_b;
 	l->has_time = has_a && has_b && max > 0 && measured_a == measured_b;
