@@ -137,7 +137,7 @@ bool advice_reread(const struct report *r, struct advice *a)
 	    r->reread.size_bytes <= 0 ||
 	    (double)r->reread.read_bytes < advice_threshold.repeated_share *
 						   (double)r->data_read_bytes ||
-	    (report_wait_share(k) < advice_threshold.wait_share &&
+	    (k->exposed_wait_share < advice_threshold.wait_share &&
 	     advice_of_run(r, r->io_ns) < advice_threshold.matters_share))
 		return false;
 	read = (double)r->reread.read_bytes / (double)r->epochs;

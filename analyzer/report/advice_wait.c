@@ -528,7 +528,7 @@ bool advice_input_bound(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
 
-	return k && report_wait_share(k) >= advice_threshold.bound_share &&
+	return k && k->exposed_wait_share >= advice_threshold.bound_share &&
 	       !advice_is_one_step(k) && append_wait(r, k, a);
 }
 
@@ -536,8 +536,8 @@ bool advice_input_wait(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
 
-	return k && report_wait_share(k) >= advice_threshold.wait_share &&
-	       report_wait_share(k) < advice_threshold.bound_share &&
+	return k && k->exposed_wait_share >= advice_threshold.wait_share &&
+	       k->exposed_wait_share < advice_threshold.bound_share &&
 	       !advice_is_one_step(k) && !advice_reads_in_steps(r) &&
 	       append_wait(r, k, a);
 }

@@ -680,11 +680,6 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 		       : 0;
 }
 
-double report_wait_share(const struct report_rank *k)
-{
-	return k->exposed_wait_share;
-}
-
 const struct report_rank *report_slowest(const struct report *r)
 {
 	const struct report_rank *worst = NULL;
@@ -696,7 +691,7 @@ const struct report_rank *report_slowest(const struct report *r)
 			continue;
 		if (!worst || (k->steps > 0) > (worst->steps > 0) ||
 		    ((k->steps > 0) == (worst->steps > 0) &&
-		     report_wait_share(k) > report_wait_share(worst)))
+		     k->exposed_wait_share > worst->exposed_wait_share))
 			worst = k;
 	}
 	return worst;

@@ -72,9 +72,11 @@ struct report_rank {
 	int64_t hidden_ns, exposed_ns; /* REPORT_NONE */
 	double hidden_share, computing_share, stall_share, wait_share,
 		worker_busy_share, worker_io_share, worker_call_share,
-		headroom;	   /* REPORT_NONE */
-	double exposed_wait_share; /* wait_share without busy_wait_ns; NONE */
-	double wait_most_share;	   /* where wait_share is not known; NONE */
+		headroom; /* REPORT_NONE */
+	/* The share of the loop in which it waits for a batch, and its GPU, if a
+	 * profile shows one, is idle; REPORT_NONE. */
+	double exposed_wait_share;
+	double wait_most_share; /* where wait_share is not known; NONE */
 	/* The part of the bytes that workers read without a time; NONE: no byte. */
 	double worker_mapped_share;
 	int64_t own_batch_ns; /* within fetches; REPORT_NONE */
@@ -231,9 +233,6 @@ void report_fini(struct report *r);
  * no rank has steps, the loop of a rank is its evaluations. NULL: no rank has
  * either. Borrowed from @r. */
 const struct report_rank *report_slowest(const struct report *r);
-/* The share of the loop of @k in which it waits for a batch, and its GPU, if a profile
- * shows one, is idle. REPORT_NONE: not known. */
-double report_wait_share(const struct report_rank *k);
 
 /* Are the times in calls those of Darshan's counters? They cover more than the
  * segments of DXT, the only calls that a log has. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/array.h"
 #include "lib/error.h"
 
 static int64_t without(const struct report *r, int64_t ns, int64_t calls)

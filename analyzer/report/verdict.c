@@ -141,7 +141,7 @@ static void add_busy_wait(struct reel_buf *b, const struct report_rank *k,
 		"The job %s for its input: its fetches take %s of its loop, "
 		"and the GPU is idle meanwhile in %s of the loop",
 		how, reel_columns_percent(part, k->wait_share),
-		reel_columns_percent(idle, report_wait_share(k)));
+		reel_columns_percent(idle, k->exposed_wait_share));
 }
 
 static void add_wait(struct reel_buf *b, const struct report *r,
@@ -157,7 +157,7 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 		add_most(b, k);
 		return;
 	}
-	if (class_of(report_wait_share(k)) < class_of(k->wait_share)) {
+	if (class_of(k->exposed_wait_share) < class_of(k->wait_share)) {
 		add_busy_wait(b, k, how);
 		return;
 	}
@@ -274,7 +274,8 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 	bool known = !advice_unknown_steps(r, &unknown, &steps) &&
 		     !advice_reads_in_steps(r);
 	struct reel_buf b = REEL_BUF_INIT;
-	bool waits = k && report_wait_share(k) >= advice_threshold.wait_share &&
+	bool waits = k &&
+		     k->exposed_wait_share >= advice_threshold.wait_share &&
 		     !advice_is_one_step(k);
 
 	if (report_is_counted(r) && !k) {
