@@ -12,13 +12,17 @@ key() { python3 -c "import json; print(json.load(open('job.json'))$1)"; }
 # written RUN: the bytes of checkpoints.
 written() { "$IOREEL" sql "$1" "SELECT sum(bytes) FROM v_event WHERE class = 'checkpoint' AND call_group = 'write'" | tail -n 1; }
 
-cat >saves.py <<'PY'
-import os, sys, ioreel
-keep = int(sys.argv[1])
+cat >save.py <<'PY'
+import ioreel
 def save(name, n=100000):
     with ioreel.span("checkpoint"):
         with open(name, "wb") as f:
             f.write(b"x" * n)
+PY
+cat >saves.py <<'PY'
+import os, sys, ioreel
+from save import save
+keep = int(sys.argv[1])
 for step in ioreel.steps(range(24)):
     open("e/0.npy", "rb").read()
     if step % 4 == 3:
@@ -43,10 +47,7 @@ is 'and writes what the job wrote besides it' "$(written end.db)" "$(($(written 
 # The best model is not in each checkpoint.
 cat >best.py <<'PY'
 import ioreel
-def save(name, n):
-    with ioreel.span("checkpoint"):
-        with open(name, "wb") as f:
-            f.write(b"x" * n)
+from save import save
 for step in ioreel.steps(range(24)):
     open("e/0.npy", "rb").read()
     if step % 8 == 7:
