@@ -439,7 +439,7 @@ static int fit_steps_of_epoch(struct fit *f, int64_t samples, int64_t steps)
 		(long long)((samples + ranks * batch - 1) / (ranks * batch)));
 }
 
-/* How many batches a step takes: one, or one of each loader of a zip. Workers made
+/* Count the batches that a step takes: one, or one of each loader of a zip. Workers made
  * @made of them for @steps steps of all ranks, some perhaps in vain; of the fetches of a
  * rank one of each epoch has no batch. */
 static int count_batches_of_step(struct fit *f, uint32_t made, int64_t steps)
