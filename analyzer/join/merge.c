@@ -19,7 +19,7 @@ struct lane {
 	struct reel_event event;
 	struct reel_span_event span;
 	char name[256]; /* of the span */
-	bool has_event, has_span, closed;
+	bool has_event, has_span;
 	/* With a patch: the next event of the source, and of those to add. */
 	struct reel_event ahead;
 	bool has_ahead;
@@ -152,7 +152,7 @@ static int next_span(struct join *j, struct lane *l, struct reel_error *err)
 			.count = 1,
 			.detail =
 				detail_of(l, join_int(l->spans, 7, -1), name)};
-		l->closed = join_int(l->spans, 8, 1);
+		l->span.open = !join_int(l->spans, 8, 1);
 		name_span(j, l, name);
 		l->has_span = true;
 		return 0;
@@ -190,7 +190,7 @@ static int put_event(struct join *j, struct lane *l, struct reel_error *err)
 
 static int put_span(struct join *j, struct lane *l, struct reel_error *err)
 {
-	return reel_writer_span(j->writer, &l->span, l->closed, err) ||
+	return reel_writer_span(j->writer, &l->span, err) ||
 			       next_span(j, l, err)
 		       ? -1
 		       : 0;

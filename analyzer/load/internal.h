@@ -111,7 +111,7 @@ int load_merge(struct load *l, struct reel_error *err);
 
 /* untrained_pass.c: a span for the writer, which gets it later where it may belong
  * to a pass that trains nothing. */
-int load_span(struct load *l, const struct reel_span_event *sp, bool closed,
+int load_span(struct load *l, const struct reel_span_event *sp,
 	      struct reel_error *err);
 /* After the merge: no training call follows. */
 int load_spans_finish(struct load *l, struct reel_error *err);

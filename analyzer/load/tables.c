@@ -13,10 +13,10 @@
 
 /* --- while events pass ---------------------------------------------------- */
 
-static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
+static int on_span(void *arg, const struct reel_span_event *sp,
 		   struct reel_error *err)
 {
-	return load_span(arg, sp, closed, err);
+	return load_span(arg, sp, err);
 }
 
 static int on_open(void *arg, const struct reel_open_row *row,

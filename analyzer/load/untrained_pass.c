@@ -22,7 +22,6 @@
 
 struct load_held_span {
 	struct reel_span_event span;
-	bool closed;
 	bool evaluates; /* part of an evaluation */
 	bool dropped;
 };
@@ -60,12 +59,11 @@ static int settle(struct load *l, struct load_untrained *u, bool trains,
 	u->settled = true;
 	for (uint32_t i = 0; trains && i < u->n; i++)
 		if (u->held[i].span.kind == REEL_SPAN_EPOCH &&
-		    u->held[i].closed)
+		    !u->held[i].span.open)
 			make_evaluation(u->held, i);
 	for (uint32_t i = 0; i < u->n; i++)
 		if (!u->held[i].dropped &&
-		    reel_writer_span(l->writer, &u->held[i].span,
-				     u->held[i].closed, err))
+		    reel_writer_span(l->writer, &u->held[i].span, err))
 			return -1;
 	free(u->held);
 	u->held = NULL;
@@ -74,16 +72,16 @@ static int settle(struct load *l, struct load_untrained *u, bool trains,
 }
 
 static int hold(struct load_untrained *u, const struct reel_span_event *sp,
-		bool closed, struct reel_error *err)
+		struct reel_error *err)
 {
 	if (reel_array_append(&u->held, &u->room, u->n, sizeof(*u->held), err))
 		return -1;
-	u->held[u->n] = (struct load_held_span){.span = *sp, .closed = closed};
+	u->held[u->n] = (struct load_held_span){.span = *sp};
 	u->held[u->n++].span.name = reel_span_name(sp->kind);
 	return 0;
 }
 
-int load_span(struct load *l, const struct reel_span_event *sp, bool closed,
+int load_span(struct load *l, const struct reel_span_event *sp,
 	      struct reel_error *err)
 {
 	struct load_untrained *u = &l->process[sp->process - 1].untrained;
@@ -94,12 +92,12 @@ int load_span(struct load *l, const struct reel_span_event *sp, bool closed,
 
 	if (u->settled || (!trains && !loop) ||
 	    strcmp(sp->name, reel_span_name(sp->kind)))
-		return reel_writer_span(l->writer, sp, closed, err);
+		return reel_writer_span(l->writer, sp, err);
 	/* Sums of spans (--events none) do not show single passes. */
 	if (loop && sp->count == 1 && u->n < HELD_MOST)
-		return hold(u, sp, closed, err);
+		return hold(u, sp, err);
 	return settle(l, u, trains && sp->count == 1, err) ||
-			       reel_writer_span(l->writer, sp, closed, err)
+			       reel_writer_span(l->writer, sp, err)
 		       ? -1
 		       : 0;
 }

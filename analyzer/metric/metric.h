@@ -46,7 +46,7 @@ struct reel_metric {
 	 * the metric needs spans only. */
 	int (*feed)(void *state, const struct metric_event *ev, uint32_t n,
 		    struct reel_error *err);
-	/* A closed span; may be NULL. */
+	/* A span; may be NULL. */
 	int (*span)(void *state, const struct reel_span_event *sp,
 		    struct reel_error *err);
 	/* Write the rows to @st, through lib/store/insert.h. */

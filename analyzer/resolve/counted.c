@@ -77,7 +77,7 @@ static int emit_spans(struct resolve_step *s, struct interval *in,
 	if (!rec->count)
 		return 0; /* it began in this interval and did not end */
 	ev.span_id = ++s->r->last_span;
-	return s->r->sink.span(s->r->sink.arg, &ev, true, s->err);
+	return s->r->sink.span(s->r->sink.arg, &ev, s->err);
 }
 
 int resolve_interval(struct resolve_step *s)

@@ -23,7 +23,7 @@ struct reel_resolver;
 /* Outputs beside the events. Each returns 0, or -1 with err. */
 struct reel_resolve_sink {
 	void *arg;
-	int (*span)(void *arg, const struct reel_span_event *sp, bool closed,
+	int (*span)(void *arg, const struct reel_span_event *sp,
 		    struct reel_error *err);
 	int (*open)(void *arg, const struct reel_open_row *row,
 		    struct reel_error *err);

@@ -60,7 +60,7 @@ int spans_begin(struct reel_resolver *r, struct spans *s,
 }
 
 static int emit_span(struct reel_resolver *r, const struct span *s, int thread,
-		     int64_t now_ns, bool closed, struct reel_error *err)
+		     int64_t now_ns, bool open, struct reel_error *err)
 {
 	const struct thread *t = &r->thread[thread];
 	struct reel_span_event ev = {
@@ -72,11 +72,12 @@ static int emit_span(struct reel_resolver *r, const struct span *s, int thread,
 		.thread = t->is.thread_id,
 		.kind = s->kind,
 		.count = 1,
+		.open = open,
 		.detail = s->detail,
 		.name = s->name ? s->name : reel_span_name(s->kind),
 	};
 
-	return r->sink.span(r->sink.arg, &ev, closed, err);
+	return r->sink.span(r->sink.arg, &ev, err);
 }
 
 int spans_end(struct reel_resolver *r, struct spans *s, int thread,
@@ -98,7 +99,7 @@ int spans_end(struct reel_resolver *r, struct spans *s, int thread,
 	if (!p)
 		return 0; /* it began before the recording, or was dropped */
 	if (!cancel)
-		rc = emit_span(r, p, thread, now_ns, true, err);
+		rc = emit_span(r, p, thread, now_ns, false, err);
 	free(p->name);
 	memmove(p, p + 1, (s->n - i - 1) * sizeof(*p));
 	s->n--;
@@ -111,7 +112,7 @@ int spans_end_all(struct reel_resolver *r, struct spans *s, int thread,
 	while (s->n) {
 		struct span *p = &s->span[s->n - 1];
 
-		if (emit_span(r, p, thread, now_ns, false, err))
+		if (emit_span(r, p, thread, now_ns, true, err))
 			return -1;
 		free(p->name);
 		s->n--;

@@ -33,7 +33,7 @@ static int store_span(struct writer_stage *s, const struct writer_batch *b,
 	struct reel_span_event sp = it->span;
 
 	sp.name = b->text + it->text[0];
-	return writer_span_keep(s->w, &sp, it->closed, err);
+	return writer_span_keep(s->w, &sp, err);
 }
 
 static int store_item(struct writer_stage *s, const struct writer_batch *b,

@@ -53,7 +53,6 @@ enum writer_what {
 struct writer_item {
 	uint32_t at; /* index of the event that comes after it */
 	uint8_t what;
-	bool closed;
 	uint32_t text[2]; /* offsets in the batch's text */
 	union {
 		struct reel_span_event span;
@@ -255,13 +254,13 @@ int writer_opens_flush(struct reel_writer *w, int thread,
 		       struct reel_error *err);
 int writer_files_flush(struct reel_writer *w, struct reel_error *err);
 int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
-		     bool closed, struct reel_error *err);
+		     struct reel_error *err);
 int writer_spans_flush(struct reel_writer *w, struct reel_error *err);
 void writer_spans_fini(struct reel_writer *w);
 
 /* writer.c: a span for the stages. */
 int writer_span_add(struct reel_writer *w, const struct reel_span_event *sp,
-		    bool closed, struct reel_error *err);
+		    struct reel_error *err);
 
 /* steps.c: take note of @sp; at the end, the steps of processes that mark none. */
 int writer_steps_see(struct reel_writer *w, const struct reel_span_event *sp,

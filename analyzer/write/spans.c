@@ -13,7 +13,7 @@
 #include "analyzer/write/internal.h"
 
 int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
-		     bool closed, struct reel_error *err)
+		     struct reel_error *err)
 {
 	uint32_t name = 0;
 
@@ -36,7 +36,7 @@ int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
 		.thread = sp->thread,
 		.name = name,
 		.kind = (uint8_t)sp->kind,
-		.closed = closed,
+		.closed = !sp->open,
 	};
 	return 0;
 }

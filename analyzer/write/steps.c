@@ -107,7 +107,7 @@ static int put_steps(struct reel_writer *w, const struct writer_trainer *t,
 		sp.dur_ns = t->end_ns[i] - sp.start_ns;
 		sp.span_id = ++w->trainers.last_span;
 		sp.detail = i;
-		if (writer_span_add(w, &sp, true, err))
+		if (writer_span_add(w, &sp, err))
 			return -1;
 		sp.start_ns = t->end_ns[i];
 	}

@@ -168,27 +168,24 @@ int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
 }
 
 int writer_span_add(struct reel_writer *w, const struct reel_span_event *sp,
-		    bool closed, struct reel_error *err)
+		    struct reel_error *err)
 {
 	struct writer_item *it = writer_item_add(w, ITEM_SPAN, err);
 
 	if (!it)
 		return -1;
 	it->span = *sp;
-	it->closed = closed;
 	return writer_item_text(w, it, 0, sp->name, err);
 }
 
 int reel_writer_span(struct reel_writer *w, const struct reel_span_event *sp,
-		     bool closed, struct reel_error *err)
+		     struct reel_error *err)
 {
 	reel_writer_reach(w, sp->start_ns + sp->dur_ns);
 	if (w->counts_only)
 		return 0;
-	return writer_steps_see(w, sp, err) ||
-			       writer_span_add(w, sp, closed, err)
-		       ? -1
-		       : 0;
+	return writer_steps_see(w, sp, err) || writer_span_add(w, sp, err) ? -1
+									   : 0;
 }
 
 void reel_writer_counter(struct reel_writer *w, enum reel_writer_counter which,

@@ -152,12 +152,9 @@ int reel_writer_thread_begin(struct reel_writer *w, uint32_t id,
 int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
 			   struct reel_error *err);
 
-/*
- * A closed span; @closed false: its process ended inside it. A parent that
- * never comes itself becomes NULL.
- */
+/* A span. A parent that never comes itself becomes NULL. */
 int reel_writer_span(struct reel_writer *w, const struct reel_span_event *sp,
-		     bool closed, struct reel_error *err);
+		     struct reel_error *err);
 /* Descriptions come in any order, each once; those closed early soon. */
 int reel_writer_open(struct reel_writer *w, const struct reel_open_row *row,
 		     struct reel_error *err);

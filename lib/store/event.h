@@ -76,6 +76,7 @@ struct reel_span_event {
 	/* Spans that it represents, >= 1: start and detail of the first, the
 	 * sum of their durations. */
 	uint32_t count;
+	bool open;	  /* its process ended inside it */
 	int64_t detail;	  /* epoch or step number; -1: none */
 	const char *name; /* "epoch", or the user's name */
 };

@@ -9,7 +9,7 @@
 
 static int rows;
 
-static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
+static int on_span(void *arg, const struct reel_span_event *sp,
 		   struct reel_error *e)
 {
 	return 0;

@@ -78,7 +78,7 @@ static void add_span(uint32_t id, uint32_t parent, int64_t start_ns)
 		.name = "mine",
 	};
 
-	if (reel_writer_span(w, &sp, true, &err))
+	if (reel_writer_span(w, &sp, &err))
 		ok(false, "a span: %s", err.text);
 }
 

@@ -585,7 +585,7 @@ static int write_span(struct import_gather *g, const struct gather_span *s,
 		ev.kind = REEL_SPAN_USER;
 		ev.name = "preprocess_sample";
 	}
-	return reel_writer_span(g->writer, &ev, true, err);
+	return reel_writer_span(g->writer, &ev, err);
 }
 
 /* Write spans that end before @end_ns, from *@span on, which is there if

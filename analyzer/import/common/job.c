@@ -77,12 +77,12 @@ struct import_job {
 
 /* --- the resolver's outputs --------------------------------------------- */
 
-static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
+static int on_span(void *arg, const struct reel_span_event *sp,
 		   struct reel_error *err)
 {
 	struct import_job *j = arg;
 
-	return reel_writer_span(j->writer, sp, closed, err);
+	return reel_writer_span(j->writer, sp, err);
 }
 
 static int on_open(void *arg, const struct reel_open_row *row,
