@@ -230,6 +230,7 @@ static int overlap_span(void *state, const struct reel_span_event *sp,
 	s->kind = sp->kind;
 	s->span_id = sp->span_id;
 	s->count = sp->count;
+	s->open = sp->open;
 	s->device = sp->kind == REEL_SPAN_COMPUTE &&
 		    reel_span_is_of_device(sp->name);
 	return 0;

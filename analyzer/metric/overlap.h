@@ -28,6 +28,7 @@ struct overlap_span {
 	uint32_t count; /* spans that it represents */
 	bool device;	/* computation of an accelerator, from its profile */
 	bool evaluated; /* a step that is part of an evaluation */
+	bool open;	/* its process ended inside it */
 };
 
 enum overlap_kind {
@@ -80,6 +81,7 @@ struct overlap_step {
 	uint32_t count;	     /* steps that it represents: sums are of all */
 	uint32_t epoch_span; /* 0: in no epoch */
 	int64_t epoch_start_ns, epoch_end_ns;
+	bool open;	    /* nothing shows when it ended */
 	bool fetch_known;   /* else fetch_ns and own_io_ns are void */
 	bool compute_known; /* else compute_ns and hidden_ns are void */
 };

@@ -212,16 +212,16 @@ static int64_t trained_until(const struct overlap_rank *r,
 }
 
 /*
- * The last step of a loop that takes its batches by hand, or was interrupted, has no end
- * but that of the program: what follows its training, and takes longer than any step
- * before, is no part of it.
+ * The last step of a loop that takes its batches by hand, or was left, has no end of its
+ * own: it ends with its process, or in the same nanosecond as its epoch. What follows its
+ * training, and takes longer than any step before, is no part of it.
  */
 static void cut_last_step(struct overlap_rank *r, const struct overlap_job *job)
 {
 	struct overlap_step *last = &r->step[r->steps - 1];
 	int64_t longest_ns = 0, end_ns;
 
-	if (r->steps < 3 || last->count != 1)
+	if (r->steps < 3 || last->count != 1 || !last->open)
 		return;
 	for (uint32_t i = 1; i + 1 < r->steps; i++)
 		if (r->step[i].dur_ns / r->step[i].count > longest_ns)
@@ -279,6 +279,7 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 		step->epoch_span = in ? in->span_id : 0;
 		step->epoch_start_ns = in ? in->start_ns : 0;
 		step->epoch_end_ns = in ? in->end_ns : 0;
+		step->open = s->open || (in && s->end_ns == in->end_ns);
 		kept++;
 	}
 	r->steps = kept;

@@ -181,7 +181,8 @@ int resolve_mark(struct resolve_step *s)
 				   s->err);
 	case REEL_MARK_SPAN_END:
 	case REEL_MARK_SPAN_CANCEL:
-		return spans_end(s->r, spans, s->thread, s->rec, s->end_ns,
+		return spans_end(s->r, spans, s->thread, s->rec,
+				 s->ev->start_ns,
 				 s->rec->call == REEL_MARK_SPAN_CANCEL, s->err);
 	case REEL_MARK_NOTE:
 		return mark_note(s);

@@ -73,7 +73,7 @@ static struct object *py_begin(struct object *self, struct object *const *args,
 	return make_bool(kind >= 0);
 }
 
-/* now(): a time for begin()'s since. */
+/* now(): a time for begin() and end(). */
 static struct object *py_now(struct object *self, struct object *unused)
 {
 	return py.PyLong_FromLong((long)shim_clock());
@@ -91,9 +91,17 @@ static struct object *span_call(struct object *arg, span_function *fn)
 	return make_bool(kind >= 0);
 }
 
-static struct object *py_end(struct object *self, struct object *arg)
+/* end(kind[, at]): true if @kind is valid. */
+static struct object *py_end(struct object *self, struct object *const *args,
+			     ssize_t n)
 {
-	return span_call(arg, ioreel_span_end);
+	int kind = n == 1 || n == 2 ? kind_of(args[0]) : -1;
+	long long at = kind < 0 || n < 2 ? 0 : py.PyLong_AsLongLong(args[1]);
+
+	if (py.PyErr_Occurred())
+		return NULL;
+	shim_span_end_at(kind, (uint64_t)at);
+	return make_bool(kind >= 0);
 }
 
 static struct object *py_cancel(struct object *self, struct object *arg)
@@ -203,7 +211,7 @@ static struct object *py_recording(struct object *self, struct object *unused)
 static struct method methods[] = {
 	{"begin", (void *)py_begin, METH_FASTCALL, NULL},
 	{"now", (void *)py_now, METH_NOARGS, NULL},
-	{"end", (void *)py_end, METH_O, NULL},
+	{"end", (void *)py_end, METH_FASTCALL, NULL},
 	{"cancel", (void *)py_cancel, METH_O, NULL},
 	{"enter", (void *)py_enter, METH_FASTCALL, NULL},
 	{"leave", (void *)py_leave, METH_O, NULL},

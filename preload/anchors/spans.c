@@ -112,6 +112,11 @@ void shim_span_since(int span, int64_t detail, uint64_t since)
 	span_mark(MARK_SPAN_BEGIN, span, NULL, detail, since);
 }
 
+void shim_span_end_at(int span, uint64_t at)
+{
+	span_mark(MARK_SPAN_END, span, NULL, NONE, at);
+}
+
 EXPORT void ioreel_span_end(int span)
 {
 	span_mark(MARK_SPAN_END, span, NULL, NONE, 0);

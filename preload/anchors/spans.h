@@ -17,6 +17,9 @@ bool shim_marker(const char *path, size_t len);
 /* Begin a span of this thread at @since, a time of shim_clock(); 0: now. */
 void shim_span_since(int span, int64_t detail, uint64_t since);
 
+/* End a span of this thread at @at, a time of shim_clock(); 0: now. */
+void shim_span_end_at(int span, uint64_t at);
+
 /* Fetch spans open in this thread. */
 extern _Thread_local uint32_t shim_fetching
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -629,6 +629,15 @@ PY
 check 'what follows a loop that takes its batches by hand is no part of its last step' '
 	[ "$(ioreel sql --format tsv by_hand.reel \
 		"SELECT loop_ns < 1e9, steps FROM v_rank" | tail -1 | tr "\t" " ")" = "1 10" ]'
+cat loop.py - <<'PY' | job at_end
+for i in ioreel.steps(range(10)):
+    train(i)
+    if i == 9:
+        time.sleep(1)
+PY
+check 'the last step of a loop that ends by itself is whole, however long it takes' '
+	[ "$(ioreel sql --format tsv at_end.reel \
+		"SELECT loop_ns > 1e9, steps FROM v_rank" | tail -1 | tr "\t" " ")" = "1 10" ]'
 cat loop.py - <<'PY' | job cycled
 for i in ioreel.steps(range(4)): # a first pass, which is kept
     batch()

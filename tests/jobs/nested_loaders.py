@@ -38,7 +38,7 @@ def fake_shim():
         put("begin", kind, detail, since or now)
 
     shim.begin = begin
-    shim.end = lambda kind: put("end", kind)
+    shim.end = lambda kind, at=0: put("end", kind)
     shim.cancel = lambda kind: put("cancel", kind)
     shim.within = lambda: 0
     shim.forget = lambda: None

@@ -19,6 +19,7 @@ _STEP = 2   # enum reel_span of schemas/trace_format.h
 _FETCH = 3
 _HELD = 0  # USER: while entered, the hooks make fetches only
 _shim = None  # not searched yet; False: not found
+_ended = getattr(sys, "is_finalizing", bool)
 _open = _close = None  # its functions for spans, to avoid a lookup in _shim
 
 
@@ -154,8 +155,11 @@ class _Steps(object):
 
     next = __next__
 
-    def __del__(self):
+    def __del__(self, ended=_ended):
         try:
-            self.close(_shim.end)  # the loop was left by a break
+            # An iterator that lives as long as the program does not show when
+            # its loop was left: the step stays open.
+            if not ended():
+                self.close(_shim.end)  # the loop was left by a break
         except Exception:
             pass

@@ -219,8 +219,11 @@ class Thread(object):
             if looked:
                 self.cancel_epoch(top)
                 continue
-            self.end_step(top)
-            shim.end(top.kind)
+            # Nothing shows when a loop was left: a step that ends with its
+            # epoch says so.
+            at = 0 if top.exhausted else shim.now()
+            self.end_step(top, at)
+            shim.end(top.kind, at)
 
     def pop_epoch(self):
         top = self.stack.pop()
@@ -258,10 +261,10 @@ class Thread(object):
             self.steps[epoch.level] = epoch.step
             shim.cancel(shim.STEP)
 
-    def end_step(self, epoch):
+    def end_step(self, epoch, at=0):
         if epoch.in_step:
             epoch.in_step = False
-            shim.end(shim.STEP)
+            shim.end(shim.STEP, at)
 
     def begin_step(self, epoch, since):
         if not _cpu:

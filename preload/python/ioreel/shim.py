@@ -5,7 +5,8 @@ Import fails if the shim is not in the process. The numbers are those of enum
 reel_span in schemas/trace_format.h.
 
 begin(kind, detail[, since])   begin a span; since: a now(), 0: now
-end(kind), cancel(kind)        end or cancel the innermost one
+end(kind[, at])                end the innermost one; at: a now(), 0: now
+cancel(kind)                   cancel it
 now()                          the time, in ticks
 enter(kind[, detail])          begin a span unless one of the kind is entered
 leave(kind), withdraw(kind)    end or cancel a span that enter() began
