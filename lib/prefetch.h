@@ -30,4 +30,21 @@ static inline void reel_prefetch_range(const void *p, size_t bytes)
 		reel_prefetch(at + bytes - 1);
 }
 
+/*
+ * Fetch the cache lines of @bytes bytes from @p on, which may point anywhere, for
+ * writing, although another processor has them: reel_prefetch() leaves them shared
+ * where the compiler knows no better instruction.
+ */
+static inline void reel_prefetch_owned(const void *p, size_t bytes)
+{
+#if defined(__x86_64__)
+	const char *at = p;
+
+	for (size_t i = 0; i < bytes; i += REEL_CACHE_LINE)
+		__asm__ volatile("prefetchw %0" : : "m"(at[i]));
+#else
+	reel_prefetch_range(p, bytes);
+#endif
+}
+
 #endif

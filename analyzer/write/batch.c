@@ -13,12 +13,14 @@
 
 #include "lib/array.h"
 #include "lib/error.h"
+#include "lib/prefetch.h"
 
 #include "analyzer/write/internal.h"
 
 #define PRODUCER 0 /* its number in the pool */
 /* A stage starts for so many batches: to wake a thread takes as long as one. */
 #define STAGE_BATCHES 16
+#define AHEAD 6 /* events between the one that is written and a prefetch */
 
 static struct writer_batch *batch_at(struct reel_writer *w, uint64_t i)
 {
@@ -467,6 +469,9 @@ int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
 {
 	struct metric_event *m = &w->batch->ev[w->batch->n++];
 
+	/* Another thread read this memory: a write would wait for its cache. */
+	if (w->pool)
+		reel_prefetch_owned(m + AHEAD, sizeof(*m));
 	note_event(w, ev);
 	w->events++;
 	w->calls += ev->count;
