@@ -18,8 +18,8 @@ struct reel_store;
  * small), with a progress line.
  *
  * Gives *@out for reel_store_close(). 0, or -1 with @err: REEL_E_IO,
- * REEL_E_FORMAT ("'notes.txt' is neither a trace nor a store (a trace is a
- * directory that ioreel record made)"), REEL_E_DB, REEL_E_MEMORY.
+ * REEL_E_FORMAT ("'notes.txt' is neither a trace nor a store, nor ..."), REEL_E_DB,
+ * REEL_E_MEMORY.
  */
 int reel_run_open(struct reel_store **out, const char *run,
 		  struct reel_error *err);

@@ -277,10 +277,11 @@ static int fail_type(const char *path, struct reel_error *err)
 	if (stat(path, &st) ||
 	    access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK))
 		return reel_fail_io(err, "open", path, errno);
+	if (S_ISREG(st.st_mode) && !st.st_size)
+		return reel_fail(err, REEL_E_FORMAT, "'%s' is empty", path);
 	return reel_fail(err, REEL_E_FORMAT,
-			 "'%s' is neither a trace nor a "
-			 "store (a trace is a directory that ioreel record "
-			 "made)",
+			 "'%s' is neither a trace nor a store, nor a log in a "
+			 "format that ioreel import --list shows",
 			 path);
 }
 
