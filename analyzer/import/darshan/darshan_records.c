@@ -430,12 +430,19 @@ bool darshan_log_reads(unsigned int module, unsigned int version)
 	       version <= (l ? l->versions : newest[module]);
 }
 
-static int unknown_version(const struct darshan_file *file, unsigned int module,
-			   unsigned int version, struct reel_error *err)
+/* Open the region of @module. 1; 0: the log has none; -1 with @err. */
+static int open_module(struct reader *r, struct darshan_log *log,
+		       unsigned int module, unsigned int *version,
+		       struct reel_error *err)
 {
-	return reel_fail(err, REEL_E_VERSION,
-			 "'%s': version %u of module %s is not known",
-			 file->path, version, darshan_module_name(module));
+	if (!darshan_log_has(log, module, version))
+		return 0;
+	if (!darshan_log_reads(module, *version))
+		return reel_fail(err, REEL_E_VERSION,
+				 "'%s': version %u of module %s is not known",
+				 darshan_log_file(log)->path, *version,
+				 darshan_module_name(module));
+	return open_region(r, log, module, err) ? -1 : 1;
 }
 
 int darshan_log_counters(struct darshan_log *log, unsigned int module,
@@ -443,15 +450,10 @@ int darshan_log_counters(struct darshan_log *log, unsigned int module,
 {
 	unsigned int version;
 	struct reader r;
-	int rc;
+	int rc = open_module(&r, log, module, &version, err);
 
-	if (!darshan_log_has(log, module, &version))
-		return 0;
-	if (!darshan_log_reads(module, version))
-		return unknown_version(darshan_log_file(log), module, version,
-				       err);
-	if (open_region(&r, log, module, err))
-		return -1;
+	if (rc <= 0)
+		return rc;
 	if (darshan_layout(module))
 		rc = read_layout(&r, module, version, each, arg);
 	else if (module == DARSHAN_HEATMAP)
@@ -506,15 +508,10 @@ int darshan_log_segments(struct darshan_log *log, unsigned int module,
 	unsigned int version;
 	uint8_t head[104];
 	struct reader r;
-	int rc;
+	int rc = open_module(&r, log, module, &version, err);
 
-	if (!darshan_log_has(log, module, &version))
-		return 0;
-	if (!darshan_log_reads(module, version))
-		return unknown_version(darshan_log_file(log), module, version,
-				       err);
-	if (open_region(&r, log, module, err))
-		return -1;
+	if (rc <= 0)
+		return rc;
 	while ((rc = take(&r, head, sizeof(head))) > 0) {
 		d.record = darshan_number(r.file, head);
 		d.rank = (int64_t)darshan_number(r.file, head + 8);
