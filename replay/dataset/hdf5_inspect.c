@@ -55,20 +55,29 @@ static void look_at(struct found *f, hid_t array)
 		(*f->sizes)[(*f->n)++] = (int64_t)shape[0];
 }
 
+/* The data set @name of @group, for H5Oclose(); negative: it is none. Links to other
+ * files stay closed. */
+static hid_t open_dataset(hid_t group, const char *name, const H5L_info_t *link)
+{
+	hid_t object = link->type == H5L_TYPE_HARD
+			       ? H5Oopen(group, name, H5P_DEFAULT)
+			       : -1;
+
+	if (object < 0 || H5Iget_type(object) == H5I_DATASET)
+		return object;
+	H5Oclose(object);
+	return -1;
+}
+
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *link,
 		    void *data)
 {
 	struct found *f = data;
-	hid_t object;
+	hid_t object = open_dataset(group, name, link);
 
-	/* Links to other files stay closed. */
-	if (link->type != H5L_TYPE_HARD)
-		return 0;
-	object = H5Oopen(group, name, H5P_DEFAULT);
 	if (object < 0)
 		return 0;
-	if (H5Iget_type(object) == H5I_DATASET)
-		look_at(f, object);
+	look_at(f, object);
 	H5Oclose(object);
 	return f->rc;
 }
@@ -151,15 +160,11 @@ static void look_at_storage(struct stored *s, hid_t array)
 static herr_t visit_storage(hid_t group, const char *name,
 			    const H5L_info_t *link, void *data)
 {
-	hid_t object;
+	hid_t object = open_dataset(group, name, link);
 
-	if (link->type != H5L_TYPE_HARD)
-		return 0;
-	object = H5Oopen(group, name, H5P_DEFAULT);
 	if (object < 0)
 		return 0;
-	if (H5Iget_type(object) == H5I_DATASET)
-		look_at_storage(data, object);
+	look_at_storage(data, object);
 	H5Oclose(object);
 	return 0;
 }
