@@ -162,7 +162,6 @@ static void append_worker_shares(const struct report_rank *k, struct advice *a)
 		advice_append(a->text, ", %s of that with I/O.",
 			      reel_columns_percent(part, k->worker_io_share));
 	}
-	advice_fact(a, "headroom", "factor", k->headroom);
 }
 
 /* Does each worker make all samples, so that one more only repeats them? */
@@ -210,6 +209,36 @@ static void append_worker_remedy(const struct report *r,
 			      (long long)k->workers);
 }
 
+/* The workers' figures mix those of fast and of slow loaders: a headroom of them says
+ * nothing. */
+static void append_several(const struct report *r, struct advice *a)
+{
+	int64_t first_ns = r->queue.first_ns, others_ns = r->queue.others_ns;
+	char first[REEL_NUM], others[REEL_NUM];
+
+	advice_append(a->text, " A step takes batches from several loaders: ");
+	if (first_ns + others_ns <= 0) {
+		advice_append(a->text, "which of them it waits for is not "
+				       "known.");
+		advice_append(a->try_this, "more workers for the loader whose "
+					   "batches take longest to make.");
+		return;
+	}
+	advice_append(a->text,
+		      "the wait is %s for its first batch, %s for the others.",
+		      reel_num_time(first, (double)first_ns),
+		      reel_num_time(others, (double)others_ns));
+	advice_append(a->try_this,
+		      "more workers for the %s, or less work for each of %s "
+		      "samples.",
+		      first_ns > others_ns ? "loader of a step's first batch"
+					   : "loaders of a step's later "
+					     "batches",
+		      first_ns > others_ns ? "its" : "their");
+	advice_fact(a, "first_batch_wait", "ns", (double)first_ns);
+	advice_fact(a, "other_batches_wait", "ns", (double)others_ns);
+}
+
 /* Does the model wait for the workers, and these for I/O? */
 static void append_workers(const struct report *r, const struct report_rank *k,
 			   struct advice *a)
@@ -217,15 +246,11 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 	char factor[REEL_NUM];
 
 	append_worker_shares(k, a);
-	if (k->worker_busy_share < advice_threshold.idle_share &&
-	    r->queue.several) {
-		advice_append(a->text, " A step takes batches from several "
-				       "loaders: which of them it waits for "
-				       "is not known.");
-		advice_append(a->try_this, "more workers for the loader whose "
-					   "batches take longest to make.");
+	if (r->queue.several) {
+		append_several(r, a);
 		return;
 	}
+	advice_fact(a, "headroom", "factor", k->headroom);
 	if (k->worker_busy_share < advice_threshold.idle_share &&
 	    !cannot_keep_up(r, k)) {
 		if (waits_for_slow_batches(r))

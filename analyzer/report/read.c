@@ -584,7 +584,36 @@ static int read_busiest(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
-/* The view sorts all batches, so only where the advice depends on it. */
+/* A step has the number of its leading loader's fetch; the fetches of others, which
+ * follow that, have none. */
+static int read_loaders(struct report *r, const struct report_rank *k,
+			struct reel_error *err)
+{
+	struct reel_view v;
+
+	reel_view_open(
+		&v, r->st,
+		"SELECT count(*) FILTER (WHERE other) * 2 > ?2 AS several, "
+		"sum(dur_ns) FILTER (WHERE detail >= 0) AS first_ns, "
+		"sum(dur_ns) FILTER (WHERE other) AS others_ns "
+		"FROM (SELECT f.detail, f.dur_ns, f.detail IS NULL AND "
+		"f.start_ns > min(iif(f.detail >= 0, f.start_ns, NULL)) "
+		"OVER (PARTITION BY f.parent_id) AS other FROM v_span f "
+		"JOIN span s ON s.span_id = f.parent_id WHERE "
+		"f.process_id = ?1 AND f.name = 'fetch' AND s.name = 'step')",
+		err);
+	reel_view_bind(&v, 1, k->process_id);
+	reel_view_bind(&v, 2, k->steps);
+	if (reel_view_next(&v)) {
+		r->queue.several = reel_view_int(&v, "several");
+		r->queue.first_ns = reel_view_int(&v, "first_ns");
+		r->queue.others_ns = reel_view_int(&v, "others_ns");
+	}
+	return reel_view_close(&v);
+}
+
+/* The views pass over all spans, and sort all batches: only where the advice depends
+ * on them. */
 static int read_queue(struct report *r, struct reel_error *err)
 {
 	const struct report_rank *k = report_slowest(r);
@@ -592,20 +621,19 @@ static int read_queue(struct report *r, struct reel_error *err)
 
 	r->queue.mean_depth = r->queue.empty_share = REPORT_NONE;
 	r->queue.unready_share = REPORT_NONE;
-	if (!k || !advice_workers_idle(k))
+	if (!k || k->workers <= 0 ||
+	    k->exposed_wait_share < advice_threshold.wait_share)
+		return 0;
+	if (read_loaders(r, k, err))
+		return -1;
+	if (r->queue.several || !advice_workers_idle(k))
 		return 0;
 	reel_view_open(&v, r->st,
-		       "SELECT mean_depth, empty_share, unready_share, "
-		       "(SELECT count(*) FROM v_span f JOIN span s "
-		       "ON s.span_id = f.parent_id WHERE f.process_id = ?1 "
-		       "AND f.name = 'fetch' AND f.detail IS NULL "
-		       "AND s.name = 'step') * 2 > ?2 AS several "
+		       "SELECT mean_depth, empty_share, unready_share "
 		       "FROM v_loader WHERE process_id = ?1",
 		       err);
 	reel_view_bind(&v, 1, k->process_id);
-	reel_view_bind(&v, 2, k->steps);
 	if (reel_view_next(&v)) {
-		r->queue.several = reel_view_int(&v, "several");
 		r->queue.mean_depth = reel_view_real(&v, "mean_depth");
 		r->queue.empty_share = reel_view_real(&v, "empty_share");
 		r->queue.unready_share = reel_view_real(&v, "unready_share");

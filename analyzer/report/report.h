@@ -131,10 +131,12 @@ struct report {
 	} stdio[2]; /* reads, writes of STDIO in the counters */
 	/* The queue of batches of the rank that waits most, where its workers are
 	 * often idle; REPORT_NONE: not known. unready_share: of its waits.
-	 * several: the loop takes batches from several loaders. */
+	 * several: a step takes batches from several loaders; its waits for the
+	 * first of them, and for the others. */
 	struct {
 		double mean_depth, empty_share, unready_share;
 		bool several;
+		int64_t first_ns, others_ns;
 	} queue;
 	/* Waits of the rank that waits most, in its first epoch and in later ones;
 	 * REPORT_NONE: not known, or no such epochs. */

@@ -664,6 +664,27 @@ PY
 check 'NO-PROBLEM: another thread reads for the steps' '
 	"$python" said.py own_thread NO-PROBLEM "The job hardly waits for its input: "'
 
+# A hook gives no number to the fetches of the loaders that follow in a step.
+job loaders <<'PY'
+if not os.fork():
+    ioreel.note("role", "worker")
+    for i in range(12):
+        with ioreel.span("preprocess"):
+            time.sleep(0.04)
+    os._exit(0)
+for i in ioreel.steps(range(10)):
+    with ioreel.span("fetch"):
+        time.sleep(0.05)
+    compute(0.02)
+os.wait()
+PY
+check 'INPUT-BOUND: of several loaders, the one that a step waits for' '
+	"$python" said.py loaders INPUT-BOUND "The job waits for its input: " &&
+	grep -qE "several loaders: the wait is [0-9.]+ .?s for its first batch, [0-9.]+ m?s for" \
+		loaders.words &&
+	grep -q "Try: more workers for the loaders of a step.s later batches" loaders.words &&
+	! grep -qE "headroom|times as fast" loaders.words'
+
 job loads <<'PY'
 end = time.monotonic() + 1
 while time.monotonic() < end:
