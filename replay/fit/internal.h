@@ -158,6 +158,9 @@ int fit_say_looks(struct fit *f);
 int fit_repeats(struct fit *f);
 int fit_reopen(struct fit *f);
 
+/* Do most steps map one of the mapped files? */
+bool fit_maps_in_steps(const struct fit *f);
+
 /* Is a file opened more than once in an epoch, as a rule? */
 bool fit_reopens(const struct fit *f);
 
@@ -216,7 +219,7 @@ int fit_samples(struct fit *f);
 int fit_chain(struct fit *f);	  /* of fit_samples() */
 int fit_records(struct fit *f);	  /* of fit_samples() */
 int fit_members(struct fit *f);	  /* of fit_samples() */
-int fit_mapped(struct fit *f);	  /* of fit_samples() */
+int fit_mapped(struct fit *f);	  /* of fit_steps() */
 int fit_pages(struct fit *f);	  /* of fit_samples() */
 int fit_processor(struct fit *f); /* of fit_pipeline() */
 int fit_metadata(struct fit *f);

@@ -57,6 +57,11 @@ int fit_mapped(struct fit *f)
 			  100.0 * (double)mapped / (double)all);
 }
 
+bool fit_maps_in_steps(const struct fit *f)
+{
+	return f->visits >= f->steps / 2;
+}
+
 static double bytes_of_files(const struct fit *f)
 {
 	double bytes = 0;
@@ -198,7 +203,8 @@ int fit_pages(struct fit *f)
 		return -1;
 	if (places.reads >= FAULTS_LEAST && fabs(places.tau) < 0.4)
 		return a_sample_a_fault(f, &places);
-	if (f->visits >= f->steps / 2 && fit_read_share(f) < PART_MOST)
+	if (fit_maps_in_steps(f) && (fit_read_share(f) < PART_MOST ||
+				     (f->ranks <= 1 && fit_reopens(f))))
 		return a_sample_a_visit(f);
 	return a_sample_a_step(f);
 }

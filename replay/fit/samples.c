@@ -329,7 +329,7 @@ int fit_samples(struct fit *f)
 {
 	struct workload_access *a = &f->w->access;
 
-	if (fit_mapped(f) || samples_of_files(f) || fit_say_looks(f) ||
+	if (samples_of_files(f) || fit_say_looks(f) ||
 	    (!f->records && !f->mapped && fit_chain(f)))
 		return -1;
 	/* A chain has all reads of a file in it. */

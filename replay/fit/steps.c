@@ -198,6 +198,26 @@ static int64_t unmarked_epochs(const struct fit *f)
 	return passes >= 1 ? (int64_t)passes : 1;
 }
 
+/* The epochs of a job that marks none. Steps that map the files again and again touch
+ * any of their pages, and the kernel maps their neighbours: what they read is no pass,
+ * unless each file is mapped once before one is again. */
+static int find_unmarked_epochs(struct fit *f)
+{
+	bool passes = true;
+
+	f->epochs = unmarked_epochs(f);
+	if (f->mapped && f->epochs > 1 && fit_maps_in_steps(f) &&
+	    are_passes(f, (double)f->epochs, &passes))
+		return -1;
+	if (!passes)
+		f->epochs = 1;
+	return fit_reason(f, "epochs", 0.3,
+			  passes ? "no epoch was marked: the number of times "
+				   "that each file was read"
+				 : "no epoch was marked, and the steps map the "
+				   "files again and again: all steps are one");
+}
+
 int fit_steps(struct fit *f)
 {
 	struct workload *w = f->w;
@@ -218,18 +238,14 @@ int fit_steps(struct fit *f)
 	    (!steps && find_inference(f, &steps)))
 		return -1;
 	f->steps = steps;
-	if (fit_own_loop(f) || find_passes(f))
+	if (fit_own_loop(f) || fit_mapped(f) || find_passes(f))
 		return -1;
 	marked = f->epochs > 0;
-	if (!marked)
-		f->epochs = unmarked_epochs(f);
+	if (!marked && find_unmarked_epochs(f))
+		return -1;
 	f->steps_of_epoch = steps ? (steps + f->epochs - 1) / f->epochs : 0;
 	w->ranks = f->ranks;
 	w->epochs = f->epochs;
-	if (!marked && fit_reason(f, "epochs", 0.3,
-				  "no epoch was marked: the number of times "
-				  "that each file was read"))
-		return -1;
 	if (!steps)
 		return fit_reason(f, "ranks", f->ranks ? 0.9 : 0,
 				  "processes of the job");

@@ -32,4 +32,37 @@ for mode in pages faults; do
 	check "$mode: it runs" '"$IOREEL" run -q --json job.json --data d >r.json'
 	is "$mode: its steps" "$(python3 -c 'import json; print(json.load(open("r.json"))["steps"])')" 80
 done
+
+# A loop without a loader or epochs, whose batches map one of two files anew and touch a
+# large part of it; every 20 steps it evaluates on both, and saves.
+head -c 400000 /dev/urandom >train.bin
+head -c 100000 /dev/urandom >val.bin
+cat >anew.py <<'PY'
+import mmap, ioreel
+def batch(name):
+    with open(name, "rb") as f:
+        array = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+    bytes(array[::4096])
+for step in range(61):
+    if step % 20 == 0:
+        for i in range(10):
+            batch("train.bin")
+            batch("val.bin")
+        if step:
+            with ioreel.span("checkpoint"):
+                open("model.pt", "wb").write(b"x" * 100000)
+    batch("train.bin")
+    with ioreel.span("backward"):
+        pass
+    with ioreel.span("optimizer"):
+        pass
+PY
+"$IOREEL" record -q -o anew.reel -- python3 anew.py
+rm -rf d
+check 'files that steps map anew: fit' '"$IOREEL" fit anew.reel -o job.json 2>why'
+check 'their mappings are no epochs' 'grep -q "^epochs .*no epoch was marked, and the steps map" why'
+is 'they are saved by steps' "$(key '["checkpoint"]["every_steps"]')" 20
+"$IOREEL" gen -q job.json d
+"$IOREEL" run -q --json job.json --data d >r.json
+is 'as many steps' "$(python3 -c 'import json; print(json.load(open("r.json"))["steps"])')" 61
 finish
