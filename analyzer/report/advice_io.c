@@ -402,25 +402,41 @@ bool advice_io_bound(const struct report *r, struct advice *a)
 	return true;
 }
 
+bool advice_saves_data(const struct report *r)
+{
+	for (int64_t i = 0; i < r->ranks; i++)
+		if (r->rank[i].steps > 0)
+			return false;
+	return r->uses.pytorch;
+}
+
 bool advice_checkpoint(const struct report *r, struct advice *a)
 {
+	bool data = advice_saves_data(r);
 	double share = advice_of_run(r, r->checkpoint_ns);
 	char num[REEL_NUM], part[REEL_NUM], each[REEL_NUM], run[ADVICE_RUN];
 
 	if (!r->checkpoints || share < advice_threshold.checkpoint_share)
 		return false;
-	advice_append(a->text,
-		      "%s %s %s of %s (%s%s), while nothing else advances.",
-		      reel_num_count(num, r->checkpoints),
-		      advice_number(r->checkpoints, "checkpoint takes",
-				    "checkpoints take"),
-		      reel_columns_percent(part, share), advice_run(run, r),
-		      reel_num_time(each, (double)(r->checkpoint_ns /
-						   r->checkpoints)),
-		      r->checkpoints > 1 ? " each" : "");
+	advice_append(
+		a->text,
+		"%s %s %s of %s (%s%s), while nothing else advances%s.",
+		reel_num_count(num, r->checkpoints),
+		data ? advice_number(r->checkpoints, "save takes", "saves take")
+		     : advice_number(r->checkpoints, "checkpoint takes",
+				     "checkpoints take"),
+		reel_columns_percent(part, share), advice_run(run, r),
+		reel_num_time(each,
+			      (double)(r->checkpoint_ns / r->checkpoints)),
+		r->checkpoints > 1 ? " each" : "",
+		data ? "; no training step was recorded, so they may "
+		       "be data"
+		     : "");
 	advice_fact(a, "checkpoints", "", (double)r->checkpoints);
 	advice_fact(a, "checkpoint_share", "share", share);
 	advice_append(a->try_this,
-		      "fewer of them, or written by a thread from a copy.");
+		      data ? "a thread that writes from a copy."
+			   : "fewer of them, or written by a thread from a "
+			     "copy.");
 	return true;
 }

@@ -86,6 +86,10 @@ advice_rule advice_storage_bound, advice_io_bound, advice_step_io,
 const struct report_rank *advice_own_io_rank(const struct report *r,
 					     double *share);
 
+/* Does a job of PyTorch save without a step? torch.save() may write its data then,
+ * rather than checkpoints. */
+bool advice_saves_data(const struct report *r);
+
 /* read_repeated.c: fill @r->repeated and @r->reread. 0, or -1 with @err. */
 int report_read_repeated(struct report *r, struct reel_error *err);
 

@@ -47,7 +47,8 @@ static void add_but(struct reel_buf *b, const struct report *r)
 				reel_columns_percent(part, own));
 	} else if (checkpoint) {
 		reel_buf_printf(
-			b, NULL, ", but checkpoints take %s of %s",
+			b, NULL, ", but %s take %s of %s",
+			advice_saves_data(r) ? "saves" : "checkpoints",
 			reel_columns_percent(
 				part, advice_of_run(r, r->checkpoint_ns)),
 			advice_run(run, r));

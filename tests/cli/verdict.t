@@ -128,6 +128,19 @@ check 'CHECKPOINT: saves that block the loop' '
 	"$python" said.py saves CHECKPOINT "hardly waits for its input" &&
 	grep -q "but checkpoints take [0-9]* % of the run.s " saves.words'
 
+job features <<'PY'
+ioreel.note("framework", "PyTorch 2.0")
+for part in range(4):
+    compute(0.02)
+    with ioreel.span("checkpoint"):
+        open("saved", "w").write("x")
+        time.sleep(0.1)
+PY
+check 'CHECKPOINT: saves without a step may be data' '
+	"$python" said.py features WAIT-UNKNOWN "" &&
+	grep -q "CHECKPOINT 4 saves take [0-9]* % .* they may be data" features.words &&
+	! grep -qE "[0-9] checkpoints? take|fewer of them" features.words'
+
 job synced <<'PY'
 for step in ioreel.steps(range(12)):
     compute(0.001)
