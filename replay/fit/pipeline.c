@@ -467,6 +467,19 @@ static int count_batches_of_step(struct fit *f, uint32_t made, int64_t steps)
 	return 0;
 }
 
+/* Are the batches of several sizes, beside the last ones of epochs? Steps of the size
+ * that is the median then are not as many as those of the job. */
+static bool batches_vary(const struct fit *f, const uint32_t *counts,
+			 uint32_t n)
+{
+	const struct workload *w = f->w;
+	int64_t round = counts[n / 2] * (f->ranks ? f->ranks : 1);
+	int64_t samples = w->dataset.files * w->pipeline.repeats;
+
+	return counts[n / 4] < counts[3 * n / 4] &&
+	       (samples + round - 1) / round != f->steps_of_epoch;
+}
+
 /* The samples of a step, from those of @n batches; 0: not seen. */
 static int64_t samples_of_step(const struct fit *f, const uint32_t *counts,
 			       uint32_t n)
@@ -475,11 +488,42 @@ static int64_t samples_of_step(const struct fit *f, const uint32_t *counts,
 
 	if (!n || f->w->dataset.samples_per_file != 1)
 		return 0;
-	if (f->batches_of_step == 1)
+	if (f->batches_of_step == 1 && !batches_vary(f, counts, n))
 		return counts[n / 2];
 	for (uint32_t i = 0; i < n; i++)
 		sum += counts[i];
 	return llround(sum / n * (double)f->batches_of_step);
+}
+
+/* The batches of workers: @n; where they vary, from @least samples to @most. */
+struct batches {
+	uint32_t n, least, most;
+};
+
+/* The samples of a step, as workers or reads of records show them; 0: not seen. */
+static int find_batches(struct fit *f, int64_t steps, struct batches *b,
+			int64_t *batch)
+{
+	uint32_t *counts;
+
+	memset(b, 0, sizeof(*b));
+	*batch = 0;
+	if (fit_files_of_batches(f, 0, f->visits, &counts, &b->n) ||
+	    count_batches_of_step(f, b->n, steps)) {
+		free(counts);
+		return -1;
+	}
+	*batch = samples_of_step(f, counts, b->n);
+	if (*batch && batches_vary(f, counts, b->n)) {
+		b->least = counts[0];
+		b->most = counts[b->n - 1];
+	}
+	if (f->records_of_step)
+		*batch = f->records_of_step;
+	else if (f->records)
+		*batch = llround((double)f->records / (double)steps);
+	free(counts);
+	return 0;
 }
 
 static int fit_batch(struct fit *f)
@@ -489,26 +533,15 @@ static int fit_batch(struct fit *f)
 			  w->pipeline.repeats;
 	int64_t ranks = f->ranks ? f->ranks : 1;
 	int64_t steps = f->steps_of_epoch * ranks;
-	uint32_t *counts = NULL, n;
-	int64_t batch = 0, read = 0, batch_of_visits = 0;
+	int64_t batch, read = 0, batch_of_visits = 0;
+	struct batches b;
 	double opens = f->opens_of_sample ? f->opens_of_sample : 1;
-	int rc;
 
 	f->batches_of_step = 1;
 	if (!steps)
 		return fit_reason(f, "pipeline.batch", 0,
 				  "no steps were marked");
-	rc = fit_files_of_batches(f, 0, f->visits, &counts, &n);
-	if (!rc)
-		rc = count_batches_of_step(f, n, f->steps * ranks);
-	batch = rc ? 0 : samples_of_step(f, counts, n);
-	if (f->records_of_step)
-		batch = f->records_of_step;
-	else if (f->records)
-		batch = llround((double)f->records /
-				(double)(f->steps * ranks));
-	free(counts);
-	if (rc)
+	if (find_batches(f, f->steps * ranks, &b, &batch))
 		return -1;
 	if (f->sample_a_visit || w->dataset.samples_per_file == 1)
 		read = llround((double)f->visits / opens / (double)f->passes);
@@ -532,12 +565,17 @@ static int fit_batch(struct fit *f)
 				  "files that a worker read for each of %u "
 				  "batches; a step takes %lld of them, which "
 				  "are one of the benchmark",
-				  n, (long long)f->batches_of_step);
+				  b.n, (long long)f->batches_of_step);
+	if (b.most)
+		return fit_reason(f, "pipeline.batch", 0.5,
+				  "the mean of the %u to %u files that a "
+				  "worker read for each of %u batches",
+				  b.least, b.most, b.n);
 	if (batch)
 		return fit_reason(f, "pipeline.batch", 0.95,
 				  "files that a worker read for each of %u "
 				  "batches",
-				  n);
+				  b.n);
 	if (batch_of_visits)
 		return fit_reason(f, "pipeline.batch", 0.6,
 				  "%lld samples were read in %lld steps of an "

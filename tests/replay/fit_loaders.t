@@ -40,4 +40,25 @@ check 'it is said that a step takes two' 'grep -q "^pipeline.batch .*a step take
 "$IOREEL" gen -q job.json d
 check 'the benchmark reads the bytes of the job' '"$IOREEL" run -q job.json --data d -o run.db >out &&
 	[ "$("$IOREEL" sql run.db "SELECT sum(bytes) FROM v_event WHERE call_group = '\''read'\''" | tail -n 1)" = $((2 * (40 * 20000 + 20 * 50000))) ]'
+
+# Batches that grow from epoch to epoch: the benchmark reads each file in each of them.
+cat >grow.py <<'PY'
+import os, ioreel
+files = sorted(os.listdir("a"))
+for epoch, n in enumerate((2, 8, 8)):
+    with ioreel.span("epoch", epoch):
+        for step in range(len(files) // n):
+            with ioreel.span("step", step):
+                with ioreel.span("fetch"), ioreel.span("preprocess"):
+                    for name in files[step * n:step * n + n]:
+                        open("a/" + name, "rb").read()
+PY
+"$IOREEL" record -q -o grow.reel -- python3 grow.py
+rm -rf d
+check 'batches of several sizes: fit' '"$IOREEL" fit grow.reel -o job.json 2>why'
+is 'their mean' "$(key '["pipeline"]["batch"]') $(key '["steps_per_epoch"]')" '4 0'
+check 'their sizes are said' 'grep -q "^pipeline.batch .* the mean of the 2 to 8 files" why'
+"$IOREEL" gen -q job.json d
+check 'the benchmark reads as much' '"$IOREEL" run -q job.json --data d -o grow.db >out &&
+	[ "$("$IOREEL" sql grow.db "SELECT sum(bytes) FROM v_event WHERE call_group = '\''read'\''" | tail -n 1)" = $((3 * 40 * 20000)) ]'
 finish
