@@ -390,15 +390,21 @@ int fit_files_of_batches(struct fit *f, uint32_t first, uint32_t n,
 	return rc;
 }
 
-/* Reads of whole blocks, as of row groups, for single samples: an epoch reads each block
- * for many of them. @samples become those of an epoch. */
-static int fit_blocks(struct fit *f, int64_t *samples, int64_t steps)
+/* Samples that an epoch reads more than once: those of blocks that are read whole for
+ * single samples, as row groups, or files that a sampler draws again. @samples become
+ * those of an epoch. @files: batches of files were seen. */
+static int fit_drawn_again(struct fit *f, bool files, int64_t *samples,
+			   int64_t steps)
 {
 	struct workload *w = f->w;
 	int64_t read = steps * w->pipeline.batch;
 	int64_t repeats = (read + *samples - 1) / *samples;
+	int64_t opens = f->opens_of_sample ? f->opens_of_sample : 1;
 
-	if (!f->records || repeats < 2 || w->pipeline.repeats > 1)
+	if (files) /* the last batch of an epoch has samples for less */
+		files = read - *samples >= f->ranks * w->pipeline.batch &&
+			f->visits >= 0.9 * (double)(read * opens * f->passes);
+	if ((!f->records && !files) || repeats < 2 || w->pipeline.repeats > 1)
 		return 0;
 	w->pipeline.repeats = repeats;
 	*samples *= repeats;
@@ -410,13 +416,14 @@ static int fit_blocks(struct fit *f, int64_t *samples, int64_t steps)
 
 /* An epoch may end before all samples were read: the last batch is dropped, or the
  * job counts its steps. */
-static int fit_steps_of_epoch(struct fit *f, int64_t samples, int64_t steps)
+static int fit_steps_of_epoch(struct fit *f, bool files, int64_t samples,
+			      int64_t steps)
 {
 	struct workload *w = f->w;
 	int64_t ranks = f->ranks ? f->ranks : 1, batch = w->pipeline.batch;
 	int64_t left;
 
-	if (fit_blocks(f, &samples, steps))
+	if (fit_drawn_again(f, files, &samples, steps))
 		return -1;
 	left = samples - steps * batch;
 	w->pipeline.drop_last = left > 0 && left < ranks * batch;
@@ -550,7 +557,7 @@ static int fit_batch(struct fit *f)
 	w->pipeline.batch = batch	      ? batch
 			    : batch_of_visits ? batch_of_visits
 					      : (samples + steps - 1) / steps;
-	if (fit_steps_of_epoch(f, samples, steps))
+	if (fit_steps_of_epoch(f, batch && !f->records, samples, steps))
 		return -1;
 	if (f->records_of_step)
 		return fit_reason(f, "pipeline.batch", 0.6,

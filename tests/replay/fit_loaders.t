@@ -61,4 +61,24 @@ check 'their sizes are said' 'grep -q "^pipeline.batch .* the mean of the 2 to 8
 "$IOREEL" gen -q job.json d
 check 'the benchmark reads as much' '"$IOREEL" run -q job.json --data d -o grow.db >out &&
 	[ "$("$IOREEL" sql grow.db "SELECT sum(bytes) FROM v_event WHERE call_group = '\''read'\''" | tail -n 1)" = $((3 * 40 * 20000)) ]'
+# An epoch draws files with replacement, more than there are.
+cat >draw.py <<'PY'
+import os, random, ioreel
+random.seed(3)
+files = sorted(os.listdir("a"))
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in range(25):
+            with ioreel.span("step", step):
+                with ioreel.span("fetch"), ioreel.span("preprocess"):
+                    for name in random.choices(files, k=4):
+                        open("a/" + name, "rb").read()
+PY
+"$IOREEL" record -q -o draw.reel -- python3 draw.py
+rm -rf d
+check 'files that are drawn with replacement: fit' '"$IOREEL" fit draw.reel -o job.json 2>why'
+is 'the data set repeats within an epoch' "$(key '["pipeline"]["repeats"]') $(key '["steps_per_epoch"]')" '3 25'
+"$IOREEL" gen -q job.json d
+check 'the benchmark reads as much as the job' '"$IOREEL" run -q job.json --data d -o draw.db >out &&
+	[ "$("$IOREEL" sql draw.db "SELECT sum(bytes) FROM v_event WHERE call_group = '\''read'\''" | tail -n 1)" = $((2 * 25 * 4 * 20000)) ]'
 finish
