@@ -563,11 +563,39 @@ static int fit_no_saves(struct fit *f)
 	return fit_reason(f, "checkpoint", 0.9, "no checkpoint was written");
 }
 
+/* A benchmark with epochs reads no checkpoint, as a job does that resumes. */
+static int say_reads(struct fit *f)
+{
+	struct reel_view v;
+	int64_t files = 0, bytes = 0;
+
+	if (!reel_view_open(
+		    &v, f->st,
+		    "SELECT path, read_bytes FROM v_file WHERE kind = "
+		    "'file' AND class = 'checkpoint' AND read_bytes > 0",
+		    f->err))
+		while (reel_view_next(&v)) {
+			if (fit_find(f, reel_view_text(&v, "path")))
+				continue;
+			files++;
+			bytes += reel_view_int(&v, "read_bytes");
+		}
+	if (reel_view_close(&v))
+		return -1;
+	return !files ? 0
+		      : fit_reason(f, "checkpoint.reads", 0.9,
+				   "left out: the job read %lld bytes of %lld "
+				   "checkpoint file%s, as to resume",
+				   (long long)bytes, (long long)files,
+				   files == 1 ? "" : "s");
+}
+
 int fit_checkpoints(struct fit *f)
 {
 	struct fit_saves s = {0};
 	int rc = fit_find_saves(f, &s) ||
-		 (s.files ? fit_groups(f, &s) : fit_no_saves(f));
+		 (s.files ? fit_groups(f, &s) : fit_no_saves(f)) ||
+		 say_reads(f);
 
 	fit_saves_fini(&s);
 	return rc ? -1 : 0;

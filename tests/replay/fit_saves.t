@@ -70,4 +70,20 @@ is 'how many stay' "$(key '["checkpoint"]["keep"]') $(ls step*.ckpt | wc -l)" '2
 "$IOREEL" gen -q job.json keep.d
 check 'the benchmark runs' '"$IOREEL" run -q job.json --data keep.d --checkpoints kept -o keep.db >out'
 is 'as many of the benchmark stay' "$(ls kept | wc -l) $(written keep.db)" "2 $(written keep.reel)"
+check 'no read of a checkpoint is left out' '! grep -q "^checkpoint.reads " why'
+
+# The job reads the checkpoint from which it resumes: the benchmark does not.
+cat >resume.py <<'PY'
+import ioreel
+from save import save
+with open("step23.ckpt", "rb") as f:
+    f.read()
+for step in ioreel.steps(range(4)):
+    open("e/0.npy", "rb").read()
+save("resumed.ckpt")
+PY
+"$IOREEL" record -q -o resume.reel -- python3 resume.py
+check 'a job that resumes: fit' '"$IOREEL" fit resume.reel -o job.json 2>why'
+check 'it is said that this read is left out' \
+	'grep -q "^checkpoint.reads .*left out: the job read 100000 bytes of 1 checkpoint file, as to resume" why'
 finish
