@@ -52,7 +52,7 @@ int run_result_reduce(struct run_result *r, const struct comm *comm,
 			  r->fetched_bytes,    r->time.storage_ns,
 			  r->time.decode_ns,   r->time.queue_ns,
 			  r->time.compute_ns,  r->time.barrier_ns,
-			  r->time.own_ns};
+			  r->time.own_ns,      r->epochs_n > 0 && !r->samples};
 	int64_t *t = sums + 3;
 
 	/* A rank that ends early waits for the last: else the times would not
@@ -65,6 +65,7 @@ int run_result_reduce(struct run_result *r, const struct comm *comm,
 	r->samples = (uint64_t)sums[0];
 	r->checkpoint_bytes = (uint64_t)sums[1];
 	r->fetched_bytes = known ? sums[2] : -1;
+	r->idle_ranks = r->stopped ? 0 : (int)sums[9];
 	for (int i = 0; i < 6; i++)
 		t[i] /= comm->size;
 	r->time = (struct run_times){t[0], t[1], t[2], t[3], t[4], t[5]};
@@ -264,6 +265,10 @@ int run_result_print(const struct workload *w, const struct run_result *r,
 		printf("ranks         %d, the job had %lld: mpirun -n %lld "
 		       "ioreel-mpi run\n",
 		       ranks, (long long)w->ranks, (long long)w->ranks);
+	if (r->idle_ranks)
+		printf("idle          %d of %d ranks had no sample: too few "
+		       "batches or files for all of them\n",
+		       r->idle_ranks, ranks);
 	printf("samples       %.4g samples/s\n", (double)r->samples / wall_s);
 	printf("AU            %s\n", reel_num_percent(a, au / 100));
 	printf("read          %s in %s calls, %s\n",

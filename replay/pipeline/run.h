@@ -69,7 +69,8 @@ struct run_result {
 	/* Bytes that the kernel fetched from storage for the reads; -1: not known
 	 * (/proc/self/io is closed). */
 	int64_t fetched_bytes;
-	bool stopped; /* by a signal: what was measured until then */
+	bool stopped;	/* by a signal: what was measured until then */
+	int idle_ranks; /* of all: they had no sample; set by the reduction */
 };
 
 /*

@@ -51,6 +51,11 @@ if [ -x "$O/ioreel-mpi" ]; then
 		"$IOREEL" gen -q o.json ds.two
 	$mpi -n 2 "$O/ioreel-mpi" run o.json --data ds.two --json >r2.json 2>err
 	is 'each rank has a file where there are as many' "$(field r2.json 'd["samples"]')" 8
+	$mpi -n 3 "$O/ioreel-mpi" run -q raw.json --data ds.raw --set pipeline.batch=30 --set epochs=1 >out 2>err
+	is 'ranks without a sample' "$(grep "^idle" out)" \
+		'idle          1 of 3 ranks had no sample: too few batches or files for all of them'
+	$mpi -n 2 "$O/ioreel-mpi" run -q raw.json --data ds.raw --set pipeline.batch=30 --set epochs=1 >out 2>err
+	check 'none: they are not mentioned' 'grep -q "^samples" out && ! grep "^idle" out'
 	# Open MPI 4 kills its ranks a second after the signal, Open MPI 5 after 250 ms,
 	# and passes on nothing that they write meanwhile: hence the file.
 	rm -f r2.json
@@ -65,6 +70,8 @@ if [ -x "$O/ioreel-mpi" ]; then
 else
 	skip 'Ctrl-C of ranks with long steps: what was measured' 'no ioreel-mpi'
 	skip 'the wall time of ranks is that of the longest' 'no ioreel-mpi'
+	skip 'ranks without a sample' 'no ioreel-mpi'
+	skip 'none: they are not mentioned' 'no ioreel-mpi'
 	skip 'each rank has a file where there are as many' 'no ioreel-mpi'
 fi
 is 'bytes are counted at the calls' "$(field r.json 'd["read_bytes"]')" \
