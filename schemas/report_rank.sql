@@ -192,6 +192,36 @@ SELECT process_id, sum(bytes), coalesce(sum(bytes)
 		OR mapped_ns >= coalesce(free_ns, 0))), 0)
 FROM read GROUP BY process_id;
 
+-- v_step_write: ranks with steps whose wait is not known. loop_ns: of v_wait_limit;
+-- write_ns: the part of it in which the threads that step write, sync or rename, outside
+-- of their fetches, evaluations and checkpoints. That is no wait for a batch, and no
+-- computation.
+-- unit: ns    empty: no row
+-- source: ioreel-store(5), "Steps"
+CREATE VIEW v_step_write (process_id, loop_ns, write_ns) AS
+WITH loop AS MATERIALIZED (
+	SELECT s.process_id, p.thread_id, min(s.start_ns) AS start_ns,
+		max(s.start_ns + s.dur_ns) AS end_ns
+	FROM step s JOIN span p USING (span_id)
+	WHERE s.process_id IN (SELECT process_id FROM v_wait_limit)
+	GROUP BY s.process_id, p.thread_id),
+part (process_id, start_ns, end_ns, marked) AS (
+	SELECT l.process_id, max(s.start_ns, l.start_ns),
+		min(s.start_ns + s.dur_ns, l.end_ns), 1
+	FROM loop l JOIN span s ON s.thread_id = l.thread_id
+	WHERE s.name IN ('fetch', 'eval', 'checkpoint')
+	UNION ALL
+	SELECT l.process_id, e.start_ns, min(e.start_ns + e.dur_ns, l.end_ns), 0
+	FROM loop l CROSS JOIN v_event e ON e.thread_id = l.thread_id
+		AND e.start_ns >= l.start_ns AND e.start_ns < l.end_ns
+	WHERE e.dur_ns > 0 AND e.class IS NOT 'pipe'
+		AND (e.call_group IN ('write', 'sync') OR e.call LIKE 'rename%'))
+SELECT process_id, w.loop_ns, union_ns(start_ns, end_ns - start_ns) -
+	coalesce(union_ns(start_ns, end_ns - start_ns) FILTER (WHERE marked), 0)
+FROM part JOIN v_wait_limit w USING (process_id)
+WHERE end_ns > start_ns
+GROUP BY process_id;
+
 -- v_epoch_wait: the waits of each rank in its first epoch and in those after it: the
 -- share of fetches in the time of the known steps. A cache that the first one fills
 -- leaves the others none.

@@ -520,12 +520,10 @@ static void longer_first(struct report *r)
 {
 	for (int i = 0; i + 1 < r->advices; i++) {
 		struct advice *a = &r->advice[i], swap = *a;
-		double own;
 
 		if (strcmp(a->code, "STEP-IO") ||
 		    strcmp(a[1].code, "CHECKPOINT") ||
-		    (double)r->checkpoint_ns <=
-			    (double)advice_own_io_rank(r, &own)->own_io_ns)
+		    r->checkpoint_ns <= advice_step_io_ns(r))
 			continue;
 		a[0] = a[1];
 		a[1] = swap;

@@ -184,6 +184,49 @@ static void append_busiest(const struct report *r, char *out)
 		advice_append(out, ".");
 }
 
+double advice_step_write_share(const struct report *r)
+{
+	return advice_share(r->step_write.ns, r->step_write.loop_ns);
+}
+
+/* Where the waits of steps are not known, nor is the rest of their own I/O: reads may
+ * be waits. */
+static bool append_step_writes(const struct report *r, struct advice *a)
+{
+	double share = advice_step_write_share(r);
+	char own[REEL_NUM], loop[REEL_NUM], part[REEL_NUM];
+
+	if (share < advice_threshold.own_share)
+		return false;
+	if (r->ranks > 1)
+		advice_append(a->text, "on rank %lld ",
+			      (long long)r->step_write.rank);
+	advice_append(
+		a->text,
+		"the thread that steps spends %s of %s (%s) in writes, syncs "
+		"and renames, outside checkpoints, and computes nothing "
+		"meanwhile.",
+		reel_num_time(own, (double)r->step_write.ns),
+		reel_num_time(loop, (double)r->step_write.loop_ns),
+		reel_columns_percent(part, share));
+	advice_fact(a, "own_write", "ns", (double)r->step_write.ns);
+	advice_fact(a, "own_write_share", "share", share);
+	advice_fact(a, "loop", "ns", (double)r->step_write.loop_ns);
+	advice_append(a->try_this,
+		      "another thread that writes from a copy; fewer "
+		      "writes and syncs.");
+	return true;
+}
+
+int64_t advice_step_io_ns(const struct report *r)
+{
+	double share;
+	const struct report_rank *k = advice_own_io_rank(r, &share);
+
+	return k && share >= advice_threshold.own_share ? k->own_io_ns
+							: r->step_write.ns;
+}
+
 bool advice_step_io(const struct report *r, struct advice *a)
 {
 	double share;
@@ -191,7 +234,7 @@ bool advice_step_io(const struct report *r, struct advice *a)
 	char own[REEL_NUM], loop[REEL_NUM], part[REEL_NUM];
 
 	if (!k || share < advice_threshold.own_share)
-		return false;
+		return append_step_writes(r, a);
 	if (r->ranks > 1)
 		advice_append(a->text, "on rank %lld ", (long long)k->rank);
 	advice_append(

@@ -86,6 +86,12 @@ advice_rule advice_storage_bound, advice_io_bound, advice_step_io,
 const struct report_rank *advice_own_io_rank(const struct report *r,
 					     double *share);
 
+/* The time of STEP-IO: that of advice_own_io_rank(), or of the writes in steps whose
+ * waits are not known. */
+int64_t advice_step_io_ns(const struct report *r);
+/* The share of the latter in their loop; 0: none. */
+double advice_step_write_share(const struct report *r);
+
 /* Does a job of PyTorch save without a step? torch.save() may write its data then,
  * rather than checkpoints. */
 bool advice_saves_data(const struct report *r);

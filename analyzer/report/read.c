@@ -335,6 +335,14 @@ static int fill_checkpoints(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_step_write(struct report *r, struct reel_view *v)
+{
+	r->step_write.rank = INT("rank");
+	r->step_write.ns = INT("write_ns");
+	r->step_write.loop_ns = INT("loop_ns");
+	return 0;
+}
+
 static int fill_epochs(struct report *r, struct reel_view *v)
 {
 	r->epochs = INT("epochs");
@@ -538,6 +546,10 @@ static const struct {
 	{"SELECT * FROM v_epoch_start", fill_epochs},
 	{"SELECT * FROM v_rank", fill_rank},
 	{"SELECT * FROM v_checkpoint_wait", fill_checkpoints},
+	{"SELECT o.rank, w.* FROM v_step_write w JOIN v_overlap o "
+	 "USING (process_id) WHERE o.wait_share IS NULL "
+	 "ORDER BY 1.0 * w.write_ns / w.loop_ns DESC LIMIT 1",
+	 fill_step_write},
 	{"SELECT * FROM v_storage_total", fill_storage},
 	{"SELECT * FROM v_storage_wait", fill_storage_wait},
 	{"SELECT * FROM v_report_import", fill_import},

@@ -210,6 +210,11 @@ struct report {
 		int64_t files, size_bytes, read_bytes;
 		char name[64];
 	} reread;
+	/* Writes and syncs in the loop of the rank whose waits are not known and
+	 * that has most of them; ns is 0 where there is none. */
+	struct {
+		int64_t rank, ns, loop_ns;
+	} step_write;
 	struct {
 		char group[16];
 		int64_t dur_ns;

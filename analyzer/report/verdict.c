@@ -30,21 +30,31 @@ static const struct advice *advice_of(const struct report *r, const char *code)
 	return NULL;
 }
 
+static void add_step_io(struct reel_buf *b, const struct report *r)
+{
+	double own;
+	bool known = advice_own_io_rank(r, &own) &&
+		     own >= advice_threshold.own_share;
+	char part[REEL_NUM];
+
+	if (!known)
+		own = advice_step_write_share(r);
+	reel_buf_printf(b, NULL, ", but the thread that steps spends %s of %s",
+			reel_columns_percent(part, own),
+			known ? "that time in I/O of its own"
+			      : "its loop in writes and syncs");
+}
+
 /* Append the first other cost when the steps do not wait for batches. */
 static void add_but(struct reel_buf *b, const struct report *r)
 {
 	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];
-	double own;
 	int64_t exposed = advice_exposed_io(r);
 	const struct advice *step_io = advice_of(r, "STEP-IO");
 	const struct advice *checkpoint = advice_of(r, "CHECKPOINT");
 
 	if (step_io && (!checkpoint || step_io < checkpoint)) {
-		advice_own_io_rank(r, &own);
-		reel_buf_printf(b, NULL,
-				", but the thread that steps spends %s of "
-				"that time in I/O of its own",
-				reel_columns_percent(part, own));
+		add_step_io(b, r);
 	} else if (checkpoint) {
 		reel_buf_printf(
 			b, NULL, ", but %s take %s of %s",

@@ -620,6 +620,17 @@ for i in ioreel.steps(range(10)):
 PY
 check 'WAIT-UNKNOWN: a mapping that begins and ends outside of fetches' '
 	"$python" said.py own_map_range WAIT-UNKNOWN "of its data outside of its fetches"'
+cat loop.py - <<'PY' | job own_writes
+saved = open("saved", "wb", buffering=0)
+for i in range(10):
+    for part in range(20):
+        saved.seek(0)
+        saved.write(bytes(4 << 20))
+    train(i)
+PY
+check 'STEP-IO: a loop without fetches whose writes are no waits' '
+	"$python" said.py own_writes WAIT-UNKNOWN "of its loop in writes and syncs" &&
+	grep -q "STEP-IO the thread that steps spends .* outside checkpoints" own_writes.words'
 cat loop.py - <<'PY' | job own_twice
 def batches():
     for i in range(10):
