@@ -154,9 +154,10 @@ static void append_worker_shares(const struct report_rank *k, struct advice *a)
 			    k->worker_mapped_share);
 		advice_append(
 			a->text,
-			"; %s of their bytes come through mappings, and how "
-			"much of their time is page faults is not known.",
-			reel_columns_percent(part, k->worker_mapped_share));
+			"; %s of %s bytes come through mappings, and how "
+			"much of that time is page faults is not known.",
+			reel_columns_percent(part, k->worker_mapped_share),
+			k->workers == 1 ? "its" : "their");
 	} else {
 		advice_fact(a, "worker_io_share", "share", k->worker_io_share);
 		advice_append(a->text, ", %s of that with I/O.",
@@ -259,18 +260,23 @@ static void append_workers(const struct report *r, const struct report_rank *k,
 			append_hand_over(r, k, a);
 		return;
 	}
-	if (k->headroom != REPORT_NONE)
-		advice_append(a->text,
-			      k->headroom < 1
-				      ? " They cannot keep up with the model "
-					"(headroom %s)."
-			      : k->headroom < FASTER
-				      ? " If they were always busy, they could "
-					"just keep up with the model "
-					"(headroom %s)."
-				      : " If they were always busy, they could "
-					"feed a model %s times as fast.",
-			      reel_num_factor(factor, k->headroom));
+	if (k->headroom != REPORT_NONE && k->headroom < 1)
+		advice_append(
+			a->text,
+			" %s cannot keep up with the model (headroom %s).",
+			k->workers == 1 ? "It" : "They",
+			reel_num_factor(factor, k->headroom));
+	else if (k->headroom != REPORT_NONE)
+		advice_append(
+			a->text,
+			k->headroom < FASTER
+				? " If %s always busy, %s could just keep "
+				  "up with the model (headroom %s)."
+				: " If %s always busy, %s could feed a "
+				  "model %s times as fast.",
+			k->workers == 1 ? "it were" : "they were",
+			k->workers == 1 ? "it" : "they",
+			reel_num_factor(factor, k->headroom));
 	append_worker_remedy(r, k, a);
 }
 
