@@ -653,6 +653,22 @@ PY
 check 'what follows a loop that takes its batches by hand is no part of its last step' '
 	[ "$(ioreel sql --format tsv by_hand.reel \
 		"SELECT loop_ns < 1e9, steps FROM v_rank" | tail -1 | tr "\t" " ")" = "1 10" ]'
+# The hooks end a loop that was left so, when its iterator is freed or the program exits.
+cat loop.py - <<'PY' | job left
+shim = ioreel._find()
+shim.begin(1, 0) # an epoch
+for i in range(10):
+    if i:
+        shim.end(2)
+    shim.begin(2, i), shim.begin(3, i), shim.end(3) # a step, its fetch
+    train(i)
+time.sleep(2)
+at = shim.now()
+shim.end(2, at), shim.end(1, at)
+PY
+check 'nor what follows a loop whose last step ends with its epoch' '
+	[ "$(ioreel sql --format tsv left.reel \
+		"SELECT loop_ns < 2e9, steps FROM v_rank" | tail -1 | tr "\t" " ")" = "1 10" ]'
 cat loop.py - <<'PY' | job at_end
 for i in ioreel.steps(range(10)):
     train(i)
