@@ -91,6 +91,31 @@ static void passing(void)
 	   "each worker makes all samples: %s", r.advice[0].try_this);
 }
 
+static void several_loaders(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.4, 0.05, 0.8);
+
+	r.uses.pytorch = true;
+	r.rank = &k;
+	r.ranks = 1;
+	r.queue.several = true;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "which of them it waits for") &&
+		   !strstr(r.advice[0].text, "not for reading"),
+	   "idle workers of several loaders: %s", r.advice[0].text);
+	k = rank_of(0.4, 0.6, 0.01);
+	r.queue.first_ns = S / 10;
+	r.queue.others_ns = 3 * S;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text,
+			  "100 ms for its first batch, 3.00 s for the") &&
+		   !strstr(r.advice[0].text, "times as fast") &&
+		   strstr(r.advice[0].try_this, "a step's later batches"),
+	   "busy workers of a slow loader beside a fast one: %s",
+	   r.advice[0].text);
+}
+
 static void steps(void)
 {
 	struct report r = quiet();
@@ -116,23 +141,6 @@ static void steps(void)
 	ok(has(&r, "INPUT-BOUND") &&
 		   !strstr(r.advice[0].try_this, "more workers"),
 	   "idle workers: no more of them");
-	r.queue.several = true;
-	ok(has(&r, "INPUT-BOUND") &&
-		   strstr(r.advice[0].text, "which of them it waits for") &&
-		   !strstr(r.advice[0].text, "not for reading"),
-	   "idle workers of several loaders: %s", r.advice[0].text);
-	k = rank_of(0.4, 0.6, 0.01);
-	r.queue.first_ns = S / 10;
-	r.queue.others_ns = 3 * S;
-	ok(has(&r, "INPUT-BOUND") &&
-		   strstr(r.advice[0].text,
-			  "100 ms for its first batch, 3.00 s for the") &&
-		   !strstr(r.advice[0].text, "times as fast") &&
-		   strstr(r.advice[0].try_this, "a step's later batches"),
-	   "busy workers of a slow loader beside a fast one: %s",
-	   r.advice[0].text);
-	k = rank_of(0.4, 0.05, 0.8);
-	r.queue.several = false;
 	k.own_batch_ns = 21 * S / 10;
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].text,
@@ -433,6 +441,7 @@ int main(void)
 {
 	loaders();
 	passing();
+	several_loaders();
 	steps();
 	stepless();
 	own();
