@@ -296,7 +296,8 @@ static int count_threads(struct reel_store *st, bool higher, int64_t *n,
 			      n, &has, err);
 }
 
-/* How the I/O of a run is known: a profile has no calls, and no I/O at all. */
+/* Does @st have calls, and @any I/O? A run of counters alone has I/O without calls, a
+ * profile has neither. */
 static int read_measured(struct reel_store *st, bool *calls, bool *any,
 			 struct reel_error *err)
 {
