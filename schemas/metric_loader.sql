@@ -172,6 +172,31 @@ SELECT d.rank, process_id, m.passes, m.batches, m.early,
 FROM made m JOIN depth d USING (process_id) LEFT JOIN wait w USING (process_id)
 ORDER BY d.rank, process_id;
 
+-- v_step_loaders: the loaders from which the steps of each rank take their batches. A
+-- step has the number of its leading loader's fetch; the fetches of others, which
+-- follow that, have none.
+--   several    1, more than half of the steps have a fetch of another loader
+--   first_wait_ns, later_wait_ns   the fetches of leading loaders, and of others
+-- unit: 0 or 1; ns    empty: no row for a rank whose steps fetch nothing; NULL, no
+-- such fetch
+-- source: ioreel-store(5), "Loader"
+CREATE VIEW v_step_loaders (rank, process_id, several, first_wait_ns,
+	later_wait_ns) AS
+WITH
+fetch AS (
+	SELECT f.process_id, f.detail, f.dur_ns, f.detail IS NULL AND f.start_ns
+			> min(iif(f.detail >= 0, f.start_ns, NULL))
+			OVER (PARTITION BY f.parent_id) AS later
+	FROM v_span f JOIN span s ON s.span_id = f.parent_id
+	WHERE f.name = 'fetch' AND s.name = 'step'),
+wait AS (
+	SELECT process_id, count(*) FILTER (WHERE later) AS later_fetches,
+		sum(dur_ns) FILTER (WHERE detail >= 0) AS first_ns,
+		sum(dur_ns) FILTER (WHERE later) AS later_ns
+	FROM fetch GROUP BY process_id)
+SELECT t.rank, t.process_id, w.later_fetches * 2 > t.steps, w.first_ns, w.later_ns
+FROM wait w JOIN rank_time t USING (process_id);
+
 -- v_headroom: the factor by which computation could become faster before the
 -- loader's workers cannot follow.
 --   supply_batches_per_s   batches that the workers would make if they were

@@ -163,7 +163,8 @@ GROUP BY rank, epoch_span;
 --   workers           workers alive at a time, the mean
 --   headroom          supply / demand: batches per second that the workers make
 --                     when always busy, over the batches per second that the rank
---                     takes when it never waits. Below 1 the workers cannot keep up
+--                     takes when it never waits. Below 1 the workers cannot keep up.
+--                     Workers of several loaders are counted together
 --   wait_share        fetch / time from the first fetch to the end of the last
 --                     step; NULL when the wait is unknown for more than 5 % of the
 --                     steps' time

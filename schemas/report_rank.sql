@@ -247,7 +247,8 @@ FROM marked GROUP BY process_id;
 -- within fetches in which the process of the loop makes the batch itself.
 -- busy_wait_ns: time of fetches in which kernels or copies run on the rank's GPUs, as
 -- a profile has them. between_wait_ns: time of fetches in the loop, outside of steps
--- and evaluations. exposed_wait_share: wait_share without busy_wait_ns.
+-- and evaluations. exposed_wait_share: wait_share without busy_wait_ns. headroom: not
+-- of steps that take batches from several loaders, whose workers v_overlap has together.
 -- unit: ns; shares 0..1; a factor    empty: no row without anchors; NULL, not
 -- known
 -- source: ioreel-store(5), "Overlap"
@@ -288,7 +289,9 @@ SELECT o.rank AS rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	coalesce(w.worker_restarts, 0), o.hidden_share, o.computing_share,
 	o.stall_share, iif(o.steps > 0 OR o.loop_ns IS NOT NULL, o.wait_share,
 		CAST(e.wait_ns AS REAL) / nullif(e.sum_ns, 0)) AS wait_share,
-	o.worker_busy_share, o.worker_io_share, o.headroom, w.call_share,
+	o.worker_busy_share, o.worker_io_share, CASE WHEN o.process_id NOT IN (
+		SELECT process_id FROM v_step_loaders WHERE several)
+		THEN o.headroom END, w.call_share,
 	coalesce(e.evaluations, 0), e.sum_ns, e.wait_ns, e.loop_wait_ns,
 	b.epoch_wait_ns, b.evaluation_wait_ns,
 	1 - CAST(m.marked_ns AS REAL) / nullif(m.loop_ns, 0),

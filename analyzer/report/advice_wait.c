@@ -210,8 +210,7 @@ static void append_worker_remedy(const struct report *r,
 			      (long long)k->workers);
 }
 
-/* The workers' figures mix those of fast and of slow loaders: a headroom of them says
- * nothing. */
+/* The waits for each loader, as the workers' figures are those of all loaders. */
 static void append_several(const struct report *r, struct advice *a)
 {
 	int64_t first_ns = r->queue.first_ns, others_ns = r->queue.others_ns;

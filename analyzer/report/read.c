@@ -596,30 +596,19 @@ static int read_busiest(struct report *r, struct reel_error *err)
 	return reel_view_close(&v);
 }
 
-/* A step has the number of its leading loader's fetch; the fetches of others, which
- * follow that, have none. */
 static int read_loaders(struct report *r, const struct report_rank *k,
 			struct reel_error *err)
 {
 	struct reel_view v;
 
-	reel_view_open(
-		&v, r->st,
-		"SELECT count(*) FILTER (WHERE other) * 2 > ?2 AS several, "
-		"sum(dur_ns) FILTER (WHERE detail >= 0) AS first_ns, "
-		"sum(dur_ns) FILTER (WHERE other) AS others_ns "
-		"FROM (SELECT f.detail, f.dur_ns, f.detail IS NULL AND "
-		"f.start_ns > min(iif(f.detail >= 0, f.start_ns, NULL)) "
-		"OVER (PARTITION BY f.parent_id) AS other FROM v_span f "
-		"JOIN span s ON s.span_id = f.parent_id WHERE "
-		"f.process_id = ?1 AND f.name = 'fetch' AND s.name = 'step')",
-		err);
+	reel_view_open(&v, r->st,
+		       "SELECT * FROM v_step_loaders WHERE process_id = ?1",
+		       err);
 	reel_view_bind(&v, 1, k->process_id);
-	reel_view_bind(&v, 2, k->steps);
 	if (reel_view_next(&v)) {
 		r->queue.several = reel_view_int(&v, "several");
-		r->queue.first_ns = reel_view_int(&v, "first_ns");
-		r->queue.others_ns = reel_view_int(&v, "others_ns");
+		r->queue.first_ns = reel_view_int(&v, "first_wait_ns");
+		r->queue.others_ns = reel_view_int(&v, "later_wait_ns");
 	}
 	return reel_view_close(&v);
 }

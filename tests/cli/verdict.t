@@ -466,6 +466,9 @@ check 'INPUT-BOUND: of several loaders, the one that a step waits for' '
 		loaders.words &&
 	grep -q "Try: more workers for the loaders of a step.s later batches" loaders.words &&
 	! grep -qE "headroom|times as fast" loaders.words'
+is 'and no headroom of all of their workers' "$(ioreel sql --format tsv loaders.reel \
+	'SELECT count(headroom), max(several) FROM v_rank JOIN v_step_loaders USING (process_id)' |
+	tail -1)" "0	1"
 
 job loads <<'PY'
 end = time.monotonic() + 1
