@@ -183,6 +183,11 @@ static const struct noted_loader {
 	       "a larger num_threads and prefetch_queue_depth of the "
 	       "Pipeline.",
 	       "a larger num_threads of the Pipeline of the evaluation."),
+	THREAD("program",
+	       "; threads or processes of the program make the batches.",
+	       "more of them, less work for each batch, or a DataLoader with "
+	       "workers (num_workers=2 or more).",
+	       "more threads or processes for the evaluation."),
 #undef THREAD
 	{"batchgenerators",
 	 true,

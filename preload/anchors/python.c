@@ -6,7 +6,7 @@
  * The shim does not link Python, and most processes have none: the functions of
  * the interpreter are looked up once, when the hooks request ours, with the GIL
  * held. Only the stable ABI is used, and PyMethodDef, stable since 3.7; objects
- * are opaque. All functions but within() and now() return a bool.
+ * are opaque. All functions but within(), fetching() and now() return a bool.
  */
 #include <string.h>
 
@@ -157,6 +157,12 @@ static struct object *py_within(struct object *self, struct object *unused)
 	return py.PyLong_FromLong((long)inside);
 }
 
+/* fetching(): how many spans "fetch" are open in this thread. */
+static struct object *py_fetching(struct object *self, struct object *unused)
+{
+	return py.PyLong_FromLong((long)shim_fetching);
+}
+
 /* forget(): in a forked child no span is open. */
 static struct object *py_forget(struct object *self, struct object *unused)
 {
@@ -217,6 +223,7 @@ static struct method methods[] = {
 	{"leave", (void *)py_leave, METH_O, NULL},
 	{"withdraw", (void *)py_withdraw, METH_O, NULL},
 	{"within", (void *)py_within, METH_NOARGS, NULL},
+	{"fetching", (void *)py_fetching, METH_NOARGS, NULL},
 	{"forget", (void *)py_forget, METH_NOARGS, NULL},
 	{"open_span", (void *)py_open, METH_FASTCALL, NULL},
 	{"close_span", (void *)py_close, METH_O, NULL},

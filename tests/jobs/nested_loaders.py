@@ -41,6 +41,8 @@ def fake_shim():
     shim.end = lambda kind, at=0: put("end", kind)
     shim.cancel = lambda kind: put("cancel", kind)
     shim.within = lambda: 0
+    shim.fetching = lambda: 0
+    shim.recording = lambda: True
     shim.forget = lambda: None
     shim.note = lambda key, value: None
     return shim
@@ -567,6 +569,56 @@ def with_end():
     it = Repeated(2)
     for _ in range(2):
         train(it)
+
+
+class Array(object):
+    dtype = "f4"
+
+    def __init__(self, *shape):
+        self.shape = shape
+
+
+class Sample(object):
+    def __init__(self):
+        self.input = [Array(8)]
+
+
+def own_queue():
+    """A training that takes its batches from a queue: what else it gets, and
+    what it does not get, is none of them."""
+    from ioreel import hook_queues
+    hook_queues.install(queue)
+    batches = queue.Queue()
+
+    def get(value, timeout=None):
+        if timeout is None:
+            batches.put(value)
+        try:
+            batches.get(timeout=timeout)
+        except queue.Empty:
+            pass
+
+    get(Array(4))  # it does not train yet
+    epochs.trains(6)
+    for value in (Array(4), {"x": (Array(2, 2), 0)}, Sample(), 7, None, "end",
+                  Array(), [1, Array()], Loader(1)):
+        get(value)
+    get(None, 0.01)
+    sys.modules["ioreel.shim"].fetching = lambda: 1
+    get(Array(4))  # the program marks it
+
+
+def own_queue_beside():
+    """Nor is that of one which has a loader."""
+    from ioreel import hook_queues
+    hook_queues.install(queue)
+    batches = queue.Queue()
+    for _ in Loader(1):
+        epochs.trains(6)
+        batches.put(Array(4))
+        batches.get()
+    batches.put(Array(4))
+    batches.get()
 
 
 def left_open():

@@ -64,6 +64,10 @@ check 'cached: the wait of steps without a fetch is not that of the pass' '
 	"$IOREEL" report cached.reel | tr "\n" " " |
 		grep -q "How long the job waits for its input is not known: at most .* of its loop" &&
 	! "$IOREEL" report cached.reel | grep -q "INPUT-BOUND\|I/O hidden"'
+maybe handed_over 'import numpy' 'backward 17, fetch 16, optimizer 17, step 17'
+check 'handed_over: the report names who makes the batches' '
+	"$IOREEL" report handed_over.reel | tr -s " \n" "  " |
+		grep -q "threads or processes of the program make the batches"'
 job loads
 spans loads 'checkpoint 1, epoch 1, fetch 3, preprocess 2, restore 2, step 2'
 maybe compiled 'import torch
@@ -89,5 +93,5 @@ else
 	skip augmented 'not here: batchgenerators'
 fi
 maybe webdataset 'import webdataset' \
-	'backward 4, epoch 2, fetch 6, preprocess 4, step 4'
+	'backward 4, epoch 2, fetch 6, preprocess 4, step 4, stop 2'
 finish

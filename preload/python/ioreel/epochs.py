@@ -489,6 +489,7 @@ def end_closed():
 
 def trains(kind):
     """A call of @kind begins, which only training makes."""
+    _local.trains = True
     if not _unsure:
         return
     thread = current()
@@ -556,6 +557,16 @@ def fetch_ends(token, error):
     finally:
         thread.busy = False
     thread.reap()
+
+
+def takes_itself():
+    """Whether this thread trains, never in a loop over a loader, and fetches
+    nothing now: what it waits for may be a batch."""
+    if not getattr(_local, "trains", False):
+        return False
+    thread = current()
+    return not (thread.learned or thread.stack or shim.within() or
+                shim.fetching())
 
 
 def stopping_begins(iterator):

@@ -59,6 +59,11 @@ HOOKS = {
         "hook_loaders",
     "batchgenerators.dataloading.single_threaded_augmenter": "hook_loaders",
     "jax._src.xla_bridge": "hook_jax",
+    "queue": "hook_queues",
+    "multiprocessing.queues": "hook_queues",
+    "multiprocessing.connection": "hook_queues",
+    "multiprocessing.pool": "hook_queues",
+    "concurrent.futures._base": "hook_queues",
     "grain._src.python.data_loader": "hook_grain",
     "grain._src.python.dataset.transformations.process_prefetch": "hook_grain",
 }
@@ -100,7 +105,8 @@ def _note_failure(key, error):
         key.encode(), ("failed: " + type(error).__name__).encode())
 
 
-def _run_hook(name, module):
+def run_hook(name, module):
+    """Call the hook of module @name, which has been imported."""
     hook = HOOKS[name]
     try:
         package = __import__("ioreel." + hook)
@@ -123,7 +129,7 @@ def _cover(finder, name, loader):
             error.__traceback__ = error.__traceback__.tb_next
             raise
         finder.seen(name)
-        _run_hook(name, module)
+        run_hook(name, module)
 
     loader.exec_module = exec_module
 

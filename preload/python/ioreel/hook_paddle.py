@@ -10,7 +10,7 @@ restore              paddle.load, except for samples that a data set loads
 """
 import weakref
 
-from ioreel import epochs, gate, shim, wrap
+from ioreel import epochs, gate, hook_queues, shim, wrap
 from ioreel.finder import hide
 
 KNOWN = ("2.", "3.")
@@ -93,6 +93,7 @@ PARTS = (("loader", _hook_loader), ("worker", _hook_worker),
 def install(paddle):
     gate.install("paddle", "PaddlePaddle", paddle.__version__, KNOWN, PARTS,
                  paddle)
+    hook_queues.install_imported()
 
 
 hide(globals())

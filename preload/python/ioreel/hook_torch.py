@@ -16,7 +16,7 @@ register_optimizer_step_post_hook, which is not called when a step fails.
 import sys
 import weakref
 
-from ioreel import epochs, gate, shim, wrap
+from ioreel import epochs, gate, hook_queues, shim, wrap
 from ioreel.finder import hide
 
 KNOWN = ("1.", "2.")
@@ -201,6 +201,7 @@ def install(module):
     if module.__name__ == "torch":
         gate.install("torch", "PyTorch", module.__version__, KNOWN, PARTS,
                      module)
+        hook_queues.install_imported()
     else:
         from torchdata import __version__
         name, hook = TORCHDATA[module.__name__]

@@ -11,6 +11,7 @@ now()                          the time, in ticks
 enter(kind[, detail])          begin a span unless one of the kind is entered
 leave(kind), withdraw(kind)    end or cancel a span that enter() began
 within()                       the kinds entered, a bit for each
+fetching()                     how many spans "fetch" are open in this thread
 open_span(name, detail), close_span(name)      a span of any name
 note(key, value), recording(), forget()
 """
