@@ -373,6 +373,84 @@ static int fit_evaluation_work(struct fit *f)
 			  n, workers ? "batches" : "fetches");
 }
 
+/* Steps of the first rank before each evaluation, of those after a step. Frees the
+ * array with free(). */
+static int steps_before(struct fit *f, int64_t **before, uint32_t *n)
+{
+	const struct fit_evaluations *e = &f->evaluation;
+	int64_t *step;
+	uint32_t steps, at = 0;
+
+	*n = 0;
+	if (fit_column(f,
+		       "SELECT start_ns AS ns FROM v_step WHERE rank = "
+		       "(SELECT min(rank) FROM v_step) ORDER BY start_ns",
+		       &step, &steps))
+		return -1;
+	*before = reel_alloc((size_t)e->n + 1, sizeof(**before), f->err);
+	for (uint32_t i = 0; *before && i < e->n; i++) {
+		while (at < steps && step[at] < e->start_ns[i])
+			at++;
+		if (at)
+			(*before)[(*n)++] = at;
+	}
+	free(step);
+	return *before ? 0 : -1;
+}
+
+/* Is each evaluation after as many whole epochs, or a step from that? */
+static bool are_at_ends(const struct fit *f, const int64_t *before, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t rest = before[i] % f->steps_of_epoch;
+
+		if (rest > 1 && rest < f->steps_of_epoch - 1)
+			return false;
+	}
+	return true;
+}
+
+/* Steps between evaluations that are not at ends of epochs; 0: they are, or no step
+ * shows it. */
+static int steps_between(struct fit *f, int64_t *out)
+{
+	int64_t *before;
+	uint32_t n;
+
+	*out = 0;
+	if (steps_before(f, &before, &n))
+		return -1;
+	if (n && f->steps_of_epoch > 0 && !are_at_ends(f, before, n)) {
+		for (uint32_t i = n - 1; i > 0; i--)
+			before[i] -= before[i - 1];
+		*out = fit_median(before, n);
+	}
+	free(before);
+	return 0;
+}
+
+/* When the job evaluates. */
+static int fit_moments(struct fit *f)
+{
+	struct workload_evaluation *to = &f->w->evaluation;
+	int64_t n = f->evaluation.n, between;
+
+	if (steps_between(f, &between))
+		return -1;
+	if (between > 0) {
+		to->every_steps = between;
+		return fit_reason(f, "evaluation.every_steps", 0.9,
+				  "%lld evaluations, %lld steps from one to "
+				  "the next as a rule",
+				  (long long)n, (long long)between);
+	}
+	to->every_epochs = f->epochs > n ? f->epochs / n : 1;
+	return fit_reason(f, "evaluation.every_epochs",
+			  f->epochs % n ? 0.4 : 0.95,
+			  "%lld evaluations in %lld epochs", (long long)n,
+			  (long long)f->epochs);
+}
+
 /* Files that evaluations read, each counted once. 0 or -1. */
 static int64_t count_evaluated(const struct fit *f)
 {
@@ -401,7 +479,6 @@ int fit_evaluation(struct fit *f)
 				  "first read in one",
 				  (long long)n);
 	to->files = count_evaluated(f);
-	to->every_epochs = f->epochs > n ? f->epochs / n : 1;
 	return fit_reason(f, "evaluation.files", f->evaluated ? 0.95 : 0.5,
 			  f->evaluated ? "%lld files were read in evaluations "
 					 "alone"
@@ -409,10 +486,7 @@ int fit_evaluation(struct fit *f)
 					 "read in an evaluation; the "
 					 "benchmark has others for it",
 			  (long long)to->files) ||
-	       fit_reason(f, "evaluation.every_epochs",
-			  f->epochs % n ? 0.4 : 0.95,
-			  "%lld evaluations in %lld epochs", (long long)n,
-			  (long long)f->epochs) ||
-	       fit_evaluation_samples(f) || fit_evaluation_batch(f) ||
-	       fit_evaluation_step(f) || fit_evaluation_work(f);
+	       fit_moments(f) || fit_evaluation_samples(f) ||
+	       fit_evaluation_batch(f) || fit_evaluation_step(f) ||
+	       fit_evaluation_work(f);
 }

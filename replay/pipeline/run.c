@@ -43,6 +43,7 @@ struct running {
 	struct reel_progress progress;
 	int64_t start_ns;
 	uint64_t turn; /* the reader whose batch comes next */
+	uint64_t evaluations;
 	uint32_t steps_room;
 	/* Steps since the ranks looked for a signal; so many lie between. */
 	uint64_t unlooked, look_every;
@@ -278,6 +279,14 @@ static bool evaluates(const struct running *r, uint32_t epoch)
 	return every && (epoch + 1) % every == 0;
 }
 
+/* Is there an evaluation after step @steps of the run, from 1? */
+static bool evaluates_after(const struct running *r, uint64_t steps)
+{
+	uint64_t every = (uint64_t)r->w->evaluation.every_steps;
+
+	return every && steps % every == 0;
+}
+
 /* Is there a checkpoint at the end of @epoch, @after its evaluation or before? */
 static bool saves_at_end(const struct running *r, uint32_t epoch, bool after)
 {
@@ -302,35 +311,6 @@ static int save_at_end(struct running *r, struct reel_error *err)
 	return 0;
 }
 
-static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
-{
-	const struct workload_checkpoint *c = &r->w->checkpoint;
-	struct run_epoch *e = &r->result->epochs[epoch];
-	uint64_t steps = steps_of_epoch(r);
-	int64_t start = reel_now_ns();
-	bool saved = false; /* after the last step */
-
-	r->turn = 0;
-	io_begin_span(&r->result->io, REEL_SPAN_EPOCH, epoch);
-	readers_epoch(r->readers, epoch);
-	for (uint64_t i = 0; i < steps; i++) {
-		uint64_t done = r->result->steps_n + 1;
-
-		saved = c->every_steps && done % (uint64_t)c->every_steps == 0;
-		if (take_step(r, epoch, saved, err))
-			return -1;
-		reel_progress_at(&r->progress, r->result->samples);
-		if (stopped(r))
-			break;
-	}
-	if (!saved && !r->result->stopped && saves_at_end(r, epoch, false) &&
-	    save_at_end(r, err))
-		return -1;
-	e->wall_ns = reel_now_ns() - start;
-	io_end_span(&r->result->io, REEL_SPAN_EPOCH);
-	return end_epoch(r, r->readers, r->schedule.readers, err);
-}
-
 /* A step of the evaluation: its time counts, it is in no table. */
 static int evaluation_step(struct running *r, uint64_t reader, uint64_t *random,
 			   struct reel_error *err)
@@ -352,13 +332,14 @@ static int evaluation_step(struct running *r, uint64_t reader, uint64_t *random,
 	return 0;
 }
 
-static int evaluate(struct running *r, uint32_t epoch, struct reel_error *err)
+static int evaluate(struct running *r, struct reel_error *err)
 {
 	uint64_t steps = schedule_steps(&r->evaluation);
-	uint64_t random = (uint64_t)r->w->pipeline.seed + epoch;
+	uint64_t number = r->evaluations++;
+	uint64_t random = (uint64_t)r->w->pipeline.seed + number;
 	int64_t start = reel_now_ns();
 
-	io_begin_span(&r->result->io, REEL_SPAN_EVAL, epoch);
+	io_begin_span(&r->result->io, REEL_SPAN_EVAL, (int64_t)number);
 	readers_epoch(r->evaluators, 0);
 	/* Ranks that read together stop together: after it. */
 	for (uint64_t i = 0; i < steps; i++) {
@@ -374,6 +355,38 @@ static int evaluate(struct running *r, uint32_t epoch, struct reel_error *err)
 	return 0;
 }
 
+static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
+{
+	const struct workload_checkpoint *c = &r->w->checkpoint;
+	struct run_epoch *e = &r->result->epochs[epoch];
+	uint64_t steps = steps_of_epoch(r);
+	int64_t start = reel_now_ns(), before_ns = r->result->evaluation_ns;
+	bool saved = false; /* after the last step */
+
+	r->turn = 0;
+	io_begin_span(&r->result->io, REEL_SPAN_EPOCH, epoch);
+	readers_epoch(r->readers, epoch);
+	for (uint64_t i = 0; i < steps; i++) {
+		uint64_t done = r->result->steps_n + 1;
+
+		saved = c->every_steps && done % (uint64_t)c->every_steps == 0;
+		if (take_step(r, epoch, saved, err))
+			return -1;
+		reel_progress_at(&r->progress, r->result->samples);
+		if (stopped(r))
+			break;
+		if (evaluates_after(r, r->result->steps_n) && evaluate(r, err))
+			return -1;
+	}
+	if (!saved && !r->result->stopped && saves_at_end(r, epoch, false) &&
+	    save_at_end(r, err))
+		return -1;
+	e->wall_ns =
+		reel_now_ns() - start - (r->result->evaluation_ns - before_ns);
+	io_end_span(&r->result->io, REEL_SPAN_EPOCH);
+	return end_epoch(r, r->readers, r->schedule.readers, err);
+}
+
 /* All epochs. The number that began is in the result. */
 static int run_epochs(struct running *r, struct reel_error *err)
 {
@@ -385,7 +398,7 @@ static int run_epochs(struct running *r, struct reel_error *err)
 		if (run_epoch(r, epoch, err))
 			return -1;
 		if (!res->stopped && evaluates(r, epoch) &&
-		    evaluate(r, epoch, err))
+		    !evaluates_after(r, res->steps_n) && evaluate(r, err))
 			return -1;
 		if (!res->stopped && saves_at_end(r, epoch, true) &&
 		    save_at_end(r, err))
@@ -452,7 +465,7 @@ static int preload(struct running *r, struct reel_error *err)
 	if (r->w->pipeline.in_memory != WORKLOAD_PRELOADED || !r->w->epochs)
 		return 0;
 	return preload_part(r, DATASET_TRAIN, err) ||
-	       (r->w->evaluation.every_epochs &&
+	       (workload_evaluates(r->w) &&
 		preload_part(r, DATASET_EVALUATION, err));
 }
 
@@ -511,7 +524,7 @@ static int begin(struct running *r, struct reel_error *err)
 	    checkpoints_new(&r->checkpoints, w, r->options, r->comm, r->result,
 			    err))
 		return -1;
-	if (w->epochs && w->evaluation.every_epochs &&
+	if (w->epochs && workload_evaluates(w) &&
 	    readers_new(&r->evaluators, &second, err))
 		return -1;
 	return w->epochs ? readers_new(&r->readers, &plan, err) : 0;

@@ -377,7 +377,7 @@ void workload_check_values(const struct workload *w, struct workload_faults *f)
 	if (!w->epochs && !w->checkpoint.writes && !w->kvcache.users)
 		workload_fault(f, "epochs: 0, and checkpoint.writes and "
 				  "kvcache.users too: nothing to do");
-	if (w->evaluation.every_epochs && !w->evaluation.files)
+	if (workload_evaluates(w) && !w->evaluation.files)
 		workload_fault(f, "evaluation.files: 0");
 	if (w->evaluation.sample_bytes.n && w->dataset.columns_n)
 		workload_fault(f, "evaluation.sample_bytes: the columns of a "

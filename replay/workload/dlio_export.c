@@ -176,9 +176,9 @@ static void put_dataset(struct writing *to)
 	line(to, "  file_prefix: \"%s\"", d->prefix);
 	if (d->folders)
 		line(to, "  num_subfolders_train: %" PRId64, d->folders);
-	if (w->evaluation.every_epochs)
+	if (workload_evaluates(w))
 		line(to, "  num_files_eval: %" PRId64, w->evaluation.files);
-	if (w->evaluation.every_epochs && d->folders)
+	if (workload_evaluates(w) && d->folders)
 		line(to, "  num_subfolders_eval: %" PRId64, d->folders);
 	if (d->sample_bytes.n)
 		put_sizes(to);
@@ -200,10 +200,10 @@ static void put_dataset(struct writing *to)
 		     d->compressibility);
 	if (d->unread > 0)
 		lost(to, "dataset.unread: DLIO reads all of an archive");
-	if (w->evaluation.every_epochs &&
+	if (workload_evaluates(w) &&
 	    w->evaluation.samples_per_file != d->samples_per_file)
 		lost(to, "evaluation.samples_per_file: that of the data set");
-	if (w->evaluation.every_epochs && w->evaluation.sample_bytes.n)
+	if (workload_evaluates(w) && w->evaluation.sample_bytes.n)
 		lost(to, "evaluation.sample_bytes: that of the data set");
 }
 
@@ -234,7 +234,7 @@ static void put_reader(struct writing *to)
 	if (torch && p->order != WORKLOAD_SEQUENTIAL)
 		lost(to, "pipeline.order: the PyTorch loader of DLIO reads in "
 			 "order, with these keys too");
-	if (to->w->evaluation.every_epochs)
+	if (workload_evaluates(to->w))
 		line(to, "  batch_size_eval: %" PRId64,
 		     to->w->evaluation.batch);
 	if (to->w->access.transfer_bytes)
@@ -251,6 +251,8 @@ static void put_reader(struct writing *to)
 static void put_train(struct writing *to)
 {
 	const struct workload *w = to->w;
+	int64_t every =
+		w->evaluation.every_epochs ? w->evaluation.every_epochs : 1;
 
 	line(to, "train:");
 	line(to, "  epochs: %" PRId64, w->epochs);
@@ -259,12 +261,16 @@ static void put_train(struct writing *to)
 	line(to, "  seed: %" PRId64, w->pipeline.seed);
 	line(to, "  seed_change_epoch: %s", yes(w->pipeline.reshuffle));
 	put_time(to, "computation_time", &w->compute.step_ns);
-	if (!w->evaluation.every_epochs)
+	if (!workload_evaluates(w))
 		return;
+	if (w->evaluation.every_steps)
+		lost(to,
+		     "evaluation.every_steps %" PRId64
+		     ": DLIO evaluates at ends of epochs",
+		     w->evaluation.every_steps);
 	line(to, "evaluation:");
-	line(to, "  epochs_between_evals: %" PRId64,
-	     w->evaluation.every_epochs);
-	line(to, "  eval_after_epoch: %" PRId64, w->evaluation.every_epochs);
+	line(to, "  epochs_between_evals: %" PRId64, every);
+	line(to, "  eval_after_epoch: %" PRId64, every);
 	put_time(to, "eval_time", &w->evaluation.step_ns);
 }
 
@@ -483,7 +489,7 @@ int dlio_export(const struct workload *w, struct reel_buf *out,
 	line(&to, "workflow:");
 	line(&to, "  generate_data: True");
 	line(&to, "  train: %s", yes(w->epochs > 0));
-	line(&to, "  evaluation: %s", yes(w->evaluation.every_epochs > 0));
+	line(&to, "  evaluation: %s", yes(workload_evaluates(w)));
 	line(&to, "  checkpoint: %s", yes(checkpoints));
 	if (w->epochs) {
 		put_dataset(&to);

@@ -110,6 +110,7 @@ static const struct workload_key evaluation[] = {
 	INTEGER(workload_evaluation, files, 0, MOST_COUNT, 0),
 	INTEGER(workload_evaluation, samples_per_file, 1, MOST_SAMPLES, 1),
 	INTEGER(workload_evaluation, every_epochs, 0, MOST_COUNT, 0),
+	INTEGER(workload_evaluation, every_steps, 0, MOST_COUNT, 0),
 	INTEGER(workload_evaluation, batch, 1, 1e6, 1),
 	QUANTILES(workload_evaluation, sample_bytes, MOST_BYTES),
 	QUANTILES(workload_evaluation, step_ns, MOST_NS),

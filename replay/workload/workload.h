@@ -76,10 +76,10 @@ struct workload_dataset {
 	int64_t seed;
 };
 
-/* Files of the second data set, which is read between epochs. */
+/* Files of the second data set, which is read between epochs or steps. */
 struct workload_evaluation {
 	int64_t files, samples_per_file;
-	int64_t every_epochs; /* 0: never */
+	int64_t every_epochs, every_steps; /* 0: not by these */
 	int64_t batch;
 	struct quantiles sample_bytes; /* none: that of the data set */
 	struct quantiles step_ns;
@@ -373,5 +373,11 @@ int workload_write(const struct workload *w, struct reel_buf *out,
 		   struct reel_error *err);
 /* The word of a value of an enumeration: "tfrecord". */
 const char *workload_format_name(int format);
+
+/* Does a run of @w have evaluations? */
+static inline bool workload_evaluates(const struct workload *w)
+{
+	return w->evaluation.every_epochs || w->evaluation.every_steps;
+}
 
 #endif

@@ -44,6 +44,38 @@ f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
 for name in \"bytes read\", \"files\":
     assert abs(f[name][\"d\"]) < 0.001, f[name]"'
 done
+# Evaluations within epochs, the first one before the training.
+cat >steps.py <<'PY'
+import os, ioreel
+def read(folder, names):
+    for name in names:
+        open(folder + "/" + name, "rb").read()
+train, test = sorted(os.listdir("train")), sorted(os.listdir("alike"))
+def evaluate():
+    with ioreel.span("eval"):
+        for i in range(5):
+            with ioreel.span("fetch"):
+                read("alike", test[2 * i:2 * i + 2])
+evaluate()
+step = 0
+for epoch in range(3):
+    with ioreel.span("epoch", epoch):
+        for i in range(10):
+            with ioreel.span("step", step):
+                with ioreel.span("fetch"):
+                    read("train", train[2 * i:2 * i + 2])
+            step += 1
+            if step % 7 == 0:
+                evaluate()
+PY
+"$IOREEL" record -q -o steps.reel -- python3 steps.py
+check 'evaluations each seven steps: fit' '"$IOREEL" fit steps.reel -o steps.json 2>why && ioreel workload check steps.json'
+is 'evaluations each seven steps' "$(key steps.json '["evaluation"]["every_steps"]') $(key steps.json '["evaluation"]["every_epochs"]') $(key steps.json '["evaluation"]["files"]')" '7 0 10'
+"$IOREEL" gen -q steps.json steps.d
+check 'the benchmark reads the bytes of the job without the evaluation before it' '
+	"$IOREEL" run -q steps.json --data steps.d --json >out &&
+	[ "$(key out "[\"read_bytes\"]")" = $((3 * 20 * 20000 + 4 * 10 * 20000)) ]'
+
 check 'sizes alike need no key' '[ "$(grep -c "\"sample_bytes\"" alike.json)" = 1 ]'
 check 'other sizes are another data set' '! "$IOREEL" run -q alike.json --data alike.d --set evaluation.sample_bytes=30000 2>err >out &&
 	grep -q "the data set of another workload: .evaluation_sample_bytes. differs" err'

@@ -134,6 +134,12 @@ check 'evaluation every second epoch' 'w set raw.json evaluation.files=3 evaluat
 	(for n in 0 2; do "$IOREEL" run o.json --data ds.eval --json --set pipeline.readers=$n >r.json
 	[ "$(field r.json "(d[\"samples\"], d[\"evaluation_s\"] > 0.015, abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"])")" = "(180, True, True)" ] &&
 	[ "$(field r.json "d[\"read_bytes\"]")" = "$(($(cat ds.eval/train/* | wc -c) * 3 + $(cat ds.eval/valid/* | wc -c)))" ] || exit 1; done)'
+check 'evaluation every 35 steps of 90' 'w set raw.json evaluation.files=3 evaluation.samples_per_file=2 evaluation.every_steps=35 pipeline.batch=2 evaluation.batch=2 evaluation.step_ns=30000000 >o.json &&
+	(for n in 0 2; do rm -f eval.db; "$IOREEL" run o.json --data ds.eval --json --set pipeline.readers=$n -o eval.db >r.json
+	[ "$(field r.json "(d[\"samples\"], d[\"evaluation_s\"] > 0.18, sum(e[\"wall_s\"] for e in d[\"epochs\"]) < d[\"wall_s\"] - 0.18)")" = "(180, True, True)" ] &&
+	[ "$(field r.json "d[\"read_bytes\"]")" = "$(($(cat ds.eval/train/* | wc -c) * 3 + $(cat ds.eval/valid/* | wc -c) * 2))" ] &&
+	[ "$("$IOREEL" sql --format tsv eval.db "SELECT group_concat((SELECT count(*) FROM v_span s WHERE s.name = '\''step'\'' AND s.start_ns < e.start_ns)) FROM v_span e WHERE name = '\''eval'\''" | tail -1)" = 35,70 ] || exit 1; done)'
+check 'DLIO has no evaluation by steps' 'w set o.json dataset.format=npz >n.json && "$IOREEL" workload export n.json --as dlio >o.yaml && grep -q "^#.*evaluation.every_steps 35" o.yaml && grep -q "evaluation: True" o.yaml'
 
 # --- faults -------------------------------------------------------------------
 check 'the data set of another workload' 'w set raw.json dataset.seed=9 >o.json
