@@ -12,6 +12,7 @@
 #include "replay/workload/quantiles.h"
 
 #define NUMBER_BYTES 8
+#define SHIFT 1032
 #define PAGE 4096 /* a part of each page is zero, as compressibility asks */
 
 void dataset_init(struct dataset *d, const struct workload *w,
@@ -116,6 +117,9 @@ static uint64_t word_of(const struct dataset *d, uint64_t sample, uint64_t word)
 	uint64_t state = seed_of(d) ^ (sample << 20) ^ word;
 	uint64_t in_page = word * 8 % PAGE;
 
+	/* A chunk with the same part of many samples is as zero as others. */
+	if (d->is->chunk_samples)
+		in_page = (word * 8 + sample * SHIFT) % PAGE;
 	if (!word)
 		return sample;
 	if ((double)in_page < d->is->compressibility * PAGE)

@@ -31,6 +31,7 @@ struct format_storage {
 	bool labels;	     /* there is more than one array, of npz and hdf5 */
 	int64_t level;	     /* of gzip; 0: the file does not say */
 	int64_t chunk_bytes; /* 0: contiguous */
+	int64_t chunk_samples;	/* that have a part in a chunk; 0: whole ones */
 	int64_t payload_bytes;	/* decompressed; 0: the file does not say */
 	int64_t row_group_rows; /* of parquet; 0: the file does not say */
 };

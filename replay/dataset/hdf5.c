@@ -3,7 +3,8 @@
  * HDF5. Samples of one size are the rows of the data set "records" (samples x
  * bytes of uint8), those of several sizes the data sets "sample_00000000" and on;
  * "labels" holds their numbers (int64). They are contiguous, or in chunks: pieces
- * of a row, or whole rows where a chunk has room for several.
+ * of a row, or whole rows where a chunk has room for several, or an equal piece of
+ * each of several rows.
  *
  * The reader is h5py: the file and "records" stay open, and a sample is
  * records[i]; the calls are those of libhdf5 itself. On null storage there is
@@ -41,14 +42,17 @@ static struct chunk chunk_of(const struct dataset *d, uint64_t rows,
 			     uint64_t bytes)
 {
 	uint64_t room = (uint64_t)d->is->chunk_bytes;
+	uint64_t samples = (uint64_t)d->is->chunk_samples;
 	struct chunk c = {0, 0};
 
 	if (!room && d->is->compression)
 		room = bytes < UINT32_MAX ? bytes : UINT32_MAX;
 	if (!room || !bytes)
 		return c;
-	c.bytes = room < bytes ? room : bytes;
-	c.rows = room / c.bytes;
+	c.bytes = samples ? room / samples : room;
+	if (c.bytes > bytes)
+		c.bytes = bytes;
+	c.rows = samples ? samples : room / c.bytes;
 	if (c.rows > rows)
 		c.rows = rows;
 	return c;
@@ -108,38 +112,29 @@ static int put_block(hid_t array, int rank, const hsize_t *start,
 	return rc ? -1 : 0;
 }
 
-/* A row in pieces of whole chunks. @rank 1: the array is the row. */
-static int put_row(const struct dataset *d, hid_t array, int rank,
-		   uint64_t sample, uint64_t row, const struct chunk *c,
-		   uint8_t *buf)
+/* @rows rows from @row on, those of a chunk, in pieces of whole chunks; row 0 is
+ * sample @first. @rank 1: the array is the row. */
+static int put_rows(const struct dataset *d, hid_t array, int rank,
+		    uint64_t first, uint64_t row, uint64_t rows,
+		    const struct chunk *c, uint8_t *buf)
 {
-	uint64_t bytes = dataset_sample_bytes(d, sample), piece = PIECE;
+	uint64_t bytes = dataset_sample_bytes(d, first + row), piece = PIECE;
 
 	if (c->bytes)
-		piece = c->bytes < PIECE ? PIECE / c->bytes * c->bytes
-					 : c->bytes;
+		piece = c->bytes * rows < PIECE
+				? PIECE / (c->bytes * rows) * c->bytes
+				: c->bytes;
 	for (uint64_t at = 0; at < bytes; at += piece) {
 		uint64_t n = bytes - at < piece ? bytes - at : piece;
-		hsize_t start[2] = {row, at}, shape[2] = {1, n};
+		hsize_t start[2] = {row, at}, shape[2] = {rows, n};
 
-		dataset_payload(d, sample, at, buf, n);
+		for (uint64_t i = 0; i < rows; i++)
+			dataset_payload(d, first + row + i, at, buf + i * n, n);
 		if (put_block(array, rank, start + 2 - rank, shape + 2 - rank,
 			      buf))
 			return -1;
 	}
 	return 0;
-}
-
-/* The rows of one chunk, which holds several. */
-static int put_rows(const struct dataset *d, hid_t array, uint64_t first,
-		    uint64_t row, uint64_t rows, uint8_t *buf)
-{
-	uint64_t bytes = dataset_sample_bytes(d, first);
-	hsize_t start[2] = {row, 0}, shape[2] = {rows, bytes};
-
-	for (uint64_t i = 0; i < rows; i++)
-		dataset_payload(d, first + row + i, 0, buf + i * bytes, bytes);
-	return put_block(array, 2, start, shape, buf);
 }
 
 static int put_records(const struct dataset *d, uint64_t first, hid_t file,
@@ -158,10 +153,10 @@ static int put_records(const struct dataset *d, uint64_t first, hid_t file,
 	H5Pclose(storage);
 	if (array < 0)
 		return -1;
-	for (uint64_t i = 0; !rc && i<n; i += c.rows> 1 ? c.rows : 1)
-		rc = c.rows > 1 ? put_rows(d, array, first, i,
-					   n - i < c.rows ? n - i : c.rows, buf)
-				: put_row(d, array, 2, first + i, i, &c, buf);
+	for (uint64_t i = 0, rows = c.rows ? c.rows : 1; !rc && i < n;
+	     i += rows)
+		rc = put_rows(d, array, 2, first, i,
+			      n - i < rows ? n - i : rows, &c, buf);
 	return H5Dclose(array) < 0 || rc ? -1 : 0;
 }
 
@@ -182,7 +177,7 @@ static int put_sample(const struct dataset *d, uint64_t first, uint64_t i,
 	H5Pclose(storage);
 	if (array < 0)
 		return -1;
-	rc = put_row(d, array, 1, first + i, 0, &c, buf);
+	rc = put_rows(d, array, 1, first + i, 0, 1, &c, buf);
 	return H5Dclose(array) < 0 || rc ? -1 : 0;
 }
 

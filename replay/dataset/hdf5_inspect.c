@@ -126,6 +126,21 @@ struct stored {
 	size_t type_bytes; /* of a value of the last array */
 };
 
+/* Do chunks of @shape have parts of several rows of @array? */
+static bool has_parts(hid_t array, int rank, const hsize_t *shape)
+{
+	hid_t space = H5Dget_space(array);
+	hsize_t is[RANK_MOST] = {0};
+	bool parts = false;
+
+	if (H5Sget_simple_extent_ndims(space) == rank &&
+	    H5Sget_simple_extent_dims(space, is, NULL) == rank)
+		for (int i = 1; i < rank; i++)
+			parts |= shape[i] < is[i];
+	H5Sclose(space);
+	return parts && shape[0] > 1;
+}
+
 static void look_at_storage(struct stored *s, hid_t array)
 {
 	hid_t type = H5Dget_type(array), p = H5Dget_create_plist(array);
@@ -148,6 +163,10 @@ static void look_at_storage(struct stored *s, hid_t array)
 		s->most = bytes;
 		s->out->chunk_bytes =
 			rank > 0 && chunk < UINT32_MAX ? (int64_t)chunk : 0;
+		s->out->chunk_samples =
+			s->out->chunk_bytes && has_parts(array, rank, shape)
+				? (int64_t)shape[0]
+				: 0;
 		s->out->gzip = H5Pget_filter_by_id2(p, H5Z_FILTER_DEFLATE, NULL,
 						    &values, &level, 0, NULL,
 						    NULL) >= 0;

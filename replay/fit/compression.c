@@ -98,6 +98,7 @@ static int fit_from_files(struct fit *f, const struct format *format,
 	d->labels = (d->format != WORKLOAD_NPZ && d->format != WORKLOAD_HDF5) ||
 		    (!f->partial && s->labels * 2 > s->seen);
 	d->chunk_bytes = s->first.chunk_bytes;
+	d->chunk_samples = d->sample_bytes.n > 1 ? 0 : s->first.chunk_samples;
 	if (d->compression && s->first.level)
 		d->compression_level = s->first.level;
 	if (fit_reason(f, "dataset.compression", 0.95,
@@ -110,6 +111,11 @@ static int fit_from_files(struct fit *f, const struct format *format,
 					"file that is still there"
 				      : "the largest array of a file that is "
 					"still there is contiguous"))
+		return -1;
+	if (d->chunk_samples &&
+	    fit_reason(f, "dataset.chunk_samples", 0.95,
+		       "a chunk has a part of each of %lld samples",
+		       (long long)d->chunk_samples))
 		return -1;
 	if (!d->compression) {
 		if (!d->labels && !f->partial)

@@ -204,8 +204,12 @@ static int put_order(struct fit *f, double tau, const char *of)
  * other samples, so that these are no block? */
 static bool reads_chunks_again(const struct fit *f, int64_t run_bytes)
 {
-	double chunk = (double)f->w->dataset.chunk_bytes, size = 0, read = 0;
+	const struct workload_dataset *d = &f->w->dataset;
+	double chunk = (double)d->chunk_bytes, size = 0, read = 0;
 
+	if (d->chunk_samples) /* all chunks of a sample */
+		chunk = (double)d->chunk_samples *
+			quantiles_mean(&d->sample_bytes);
 	if ((double)run_bytes > 1.5 * chunk)
 		return false;
 	for (uint32_t i = 0; i < f->files; i++)

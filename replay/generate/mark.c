@@ -21,20 +21,22 @@
 static json_t *identity(const struct workload *w, struct reel_error *err)
 {
 	struct reel_buf text = REEL_BUF_INIT;
-	json_t *doc = NULL, *id = NULL, *evaluation, *sizes;
+	json_t *doc = NULL, *id = NULL, *dataset, *evaluation, *sizes;
 
 	if (!workload_write(w, &text, err))
 		doc = json_loadb(reel_buf_text(&text), text.len, 0, NULL);
 	reel_buf_fini(&text);
 	if (!doc)
 		return NULL;
+	dataset = json_object_get(doc, "dataset");
 	evaluation = json_object_get(doc, "evaluation");
-	id = json_pack("{s:O, s:O, s:O}", "dataset",
-		       json_object_get(doc, "dataset"), "evaluation_files",
-		       json_object_get(evaluation, "files"),
+	/* Only where it is given, so that older marks stay valid. */
+	if (!w->dataset.chunk_samples)
+		json_object_del(dataset, "chunk_samples");
+	id = json_pack("{s:O, s:O, s:O}", "dataset", dataset,
+		       "evaluation_files", json_object_get(evaluation, "files"),
 		       "evaluation_samples_per_file",
 		       json_object_get(evaluation, "samples_per_file"));
-	/* Only where it is given, so that older marks stay valid. */
 	sizes = json_object_get(evaluation, "sample_bytes");
 	if (id && sizes &&
 	    json_object_set(id, "evaluation_sample_bytes", sizes)) {

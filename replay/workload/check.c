@@ -100,6 +100,12 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 	check_columns(d, f);
 	if (d->chunk_bytes && d->format != WORKLOAD_HDF5)
 		workload_fault(f, "dataset.chunk_bytes: only of hdf5");
+	if (d->chunk_samples > d->chunk_bytes)
+		workload_fault(f, "dataset.chunk_samples: more than "
+				  "dataset.chunk_bytes");
+	if (d->chunk_samples && d->sample_bytes.n > 1)
+		workload_fault(f, "dataset.chunk_samples: samples of several "
+				  "sizes have chunks of their own");
 	if (!d->compression && d->compression_level != WORKLOAD_LEVEL)
 		workload_fault(f, "dataset.compression_level: "
 				  "dataset.compression is none");

@@ -195,6 +195,10 @@ static void put_dataset(struct writing *to)
 		     "dataset.chunk_bytes: DLIO reads only hdf5.chunk_dims, "
 		     "whose shape depends on the size of each file");
 	}
+	if (d->chunk_samples)
+		lost(to,
+		     "dataset.chunk_samples: DLIO's chunks are parts of one "
+		     "sample, or whole ones");
 	if (d->compressibility > 0)
 		lost(to, "dataset.compressibility %.3g: DLIO's data is random",
 		     d->compressibility);

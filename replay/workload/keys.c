@@ -98,6 +98,7 @@ static const struct workload_key dataset[] = {
 	WORD(workload_dataset, compression, compressions, WORKLOAD_PLAIN),
 	INTEGER(workload_dataset, compression_level, 1, 9, WORKLOAD_LEVEL),
 	INTEGER(workload_dataset, chunk_bytes, 0, 4294967295.0, 0),
+	INTEGER(workload_dataset, chunk_samples, 0, MOST_COUNT, 0),
 	INTEGER(workload_dataset, row_group_rows, 1, MOST_COUNT, 1024),
 	REAL(workload_dataset, compressibility, 0, 1, 0),
 	REAL(workload_dataset, unread, 0, MOST_BYTES, 0),

@@ -69,6 +69,8 @@ struct workload_dataset {
 	int compression; /* enum workload_compression */
 	int64_t compression_level;
 	int64_t chunk_bytes;	/* of HDF5; 0: contiguous */
+	int64_t chunk_samples;	/* it has an equal part of as many; 0: of one,
+				 * or whole samples */
 	int64_t row_group_rows; /* of Parquet */
 	double compressibility; /* share of the payload that gzip removes */
 	struct workload_column *columns; /* of Parquet */

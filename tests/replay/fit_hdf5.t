@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # ioreel fit of HDF5 files with chunks of several samples: whether an epoch reads a
-# chunk once, or for each of its samples.
+# chunk once, or for each of its samples; chunks with a part of each.
 . "$(dirname "$0")/../lib/tap.sh"
 for python in python3 /usr/bin/python3 none; do
 	"$python" -c 'import h5py, numpy' 2>/dev/null && break
@@ -13,6 +13,11 @@ key() { python3 -c "import json; print(json.load(open('job.json'))$1)"; }
 cat >chunks.py <<'PY'
 import random, sys
 import h5py, numpy
+if sys.argv[1] == "images":
+    x = numpy.random.default_rng(1).integers(0, 30, (256, 64, 64, 3), dtype=numpy.uint8)
+    with h5py.File("d.h5", "w") as f:
+        f.create_dataset("x", data=x, chunks=(128, 16, 16, 1), compression="gzip")
+    sys.exit()
 if sys.argv[1] == "make":
     x = numpy.random.default_rng(1).integers(0, 256, (256, 24000), dtype=numpy.uint8)
     with h5py.File("d.h5", "w") as f:
@@ -47,4 +52,21 @@ import json
 f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}[\"bytes read\"]
 assert abs(f[\"d\"]) < 0.15, f"'
 done
+
+# The layout that h5py chooses itself: a sample takes 48 chunks, more than its cache holds.
+"$python" chunks.py images
+rm -rf job.reel d
+"$IOREEL" record -q -o job.reel -- "$python" chunks.py samples
+check 'parts of samples: fit' '"$IOREEL" fit -q job.reel -o job.json'
+is 'parts of samples: a chunk, no block' "$(key '["dataset"]["chunk_bytes"]') $(key '["dataset"]["chunk_samples"]') $(key '["pipeline"]["block"]')" '32768 128 1'
+"$IOREEL" gen -q job.json d
+"$IOREEL" run -q job.json --data d -o run.db >out
+"$IOREEL" compare --json --class data job.reel run.db >compared
+check 'parts of samples: the benchmark reads their bytes, in as large reads' 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
+for name in \"bytes read\", \"transfer size, mean\", \"transfer size, median\":
+    assert abs(f[name][\"d\"]) < 0.15, f"'
+check 'the mark of a data set names them' '! "$IOREEL" run -q job.json --data d --set dataset.chunk_samples=32 2>err >out && grep -q "chunk_samples. differs" err &&
+	! "$IOREEL" run -q job.json --data d --set dataset.chunk_samples=0 2>err >out && grep -q "differs" err'
 finish

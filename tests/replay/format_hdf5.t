@@ -17,11 +17,13 @@ grep -q 'no format' err && skip_all 'a build without HDF5'
 w set several.json dataset.sample_bytes=30001 >equal.json
 w set equal.json dataset.chunk_bytes=7000 >pieces.json
 w set equal.json dataset.chunk_bytes=70000 >rows.json
+w set equal.json dataset.chunk_bytes=3000 dataset.chunk_samples=4 dataset.compression=gzip \
+	dataset.compressibility=0.5 >parts.json
 w set equal.json dataset.compression=gzip dataset.compressibility=0.5 >gzip.json
 w set several.json dataset.chunk_bytes=7000 dataset.compression=gzip \
 	dataset.compression_level=1 dataset.compressibility=0.5 >several_gzip.json
 w set several.json dataset.format=raw >raw.json
-all="several equal pieces rows gzip several_gzip"
+all="several equal pieces rows parts gzip several_gzip"
 
 # field JSON EXPRESSION: of the result d.
 field() { python3 -c "import json; d = json.load(open('$1')); print($2)"; }
@@ -88,6 +90,7 @@ PY
 is 'h5py: several sizes' "$(python3 samples.py ds.several)" 'None None'
 is 'h5py: one size' "$(python3 samples.py ds.equal)" 'None None'
 is 'h5py: several chunks a sample' "$(python3 samples.py ds.pieces)" '(1, 7000) None'
+is 'h5py: a part of several samples a chunk' "$(python3 samples.py ds.parts)" '(4, 750) gzip'
 is 'h5py: several samples a chunk' "$(python3 samples.py ds.rows)" '(2, 30001) None'
 is 'h5py: gzip' "$(python3 samples.py ds.gzip)" '(1, 30001) gzip'
 is 'h5py: several sizes, gzip' "$(python3 samples.py ds.several_gzip)" '(7000,) gzip'
