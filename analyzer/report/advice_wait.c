@@ -44,6 +44,21 @@ bool advice_workers_idle(const struct report_rank *k)
 	       k->worker_busy_share < advice_threshold.idle_share;
 }
 
+/* The wait of the loop for first batches beyond that for as many others. */
+static int64_t first_wait_ns(const struct report_rank *k)
+{
+	int64_t epochs = k->epoch_first_wait_ns,
+		evaluations = k->evaluation_first_wait_ns;
+
+	return (epochs > 0 ? epochs : 0) + (evaluations > 0 ? evaluations : 0);
+}
+
+/* More than half of the wait was for first batches, as more workers start later. */
+static bool waits_at_starts(const struct report_rank *k)
+{
+	return k->loop_wait_ns > 0 && first_wait_ns(k) > k->loop_wait_ns / 2;
+}
+
 static void append_headroom(const struct report_rank *k, struct advice *a)
 {
 	char factor[REEL_NUM];
@@ -76,22 +91,27 @@ static void append_slow_batches(const struct report *r,
 	advice_fact(a, "queue_unready_share", "share", share);
 }
 
+static bool batches_are_ready(const struct report *r)
+{
+	return r->queue.mean_depth >= 1 &&
+	       r->queue.empty_share < advice_threshold.empty_share;
+}
+
 static bool waits_for_slow_batches(const struct report *r)
 {
 	return r->queue.unready_share >= advice_threshold.unready_share &&
-	       r->queue.mean_depth >= 1 &&
-	       r->queue.empty_share < advice_threshold.empty_share;
+	       batches_are_ready(r);
 }
 
 /* Batches that are ready cannot be ready earlier: their way to the model costs. */
 static void append_hand_over(const struct report *r,
 			     const struct report_rank *k, struct advice *a)
 {
-	bool ready = r->queue.mean_depth >= 1 &&
-		     r->queue.empty_share < advice_threshold.empty_share;
+	bool ready = batches_are_ready(r);
 	char depth[REEL_NUM];
 
-	advice_append(a->text, " So the wait is not for reading: ");
+	advice_append(a->text, " So the %s is not for reading: ",
+		      waits_at_starts(k) ? "rest" : "wait");
 	if (ready)
 		advice_append(a->text,
 			      "%s batches are ready on average, and handing "
@@ -326,21 +346,6 @@ static void append_epoch_remedy(const struct report *r, struct advice *a)
 			      : loader->longer);
 }
 
-/* The wait of the loop for first batches beyond that for as many others. */
-static int64_t first_wait_ns(const struct report_rank *k)
-{
-	int64_t epochs = k->epoch_first_wait_ns,
-		evaluations = k->evaluation_first_wait_ns;
-
-	return (epochs > 0 ? epochs : 0) + (evaluations > 0 ? evaluations : 0);
-}
-
-/* More than half of the wait was for first batches, as more workers start later. */
-static bool waits_at_starts(const struct report_rank *k)
-{
-	return k->loop_wait_ns > 0 && first_wait_ns(k) > k->loop_wait_ns / 2;
-}
-
 const struct report_rank *advice_evaluating_rank(const struct report *r)
 {
 	const struct report_rank *most = NULL;
@@ -395,17 +400,22 @@ static const char *starts_of(const struct report *r,
 }
 
 /*
- * Does the loop wait without its first batches, too, and not for idle workers?
- * The steady steps are without those of a single epoch.
+ * Does the loop wait without its first batches, too? Workers are idle while others
+ * start: idle ones explain only a rest that alone makes the loop INPUT-BOUND while
+ * batches are ready. The steady steps are without the first batch of a single epoch.
  */
-static bool waits_beyond_starts(const struct report_rank *k)
+static bool waits_beyond_starts(const struct report *r,
+				const struct report_rank *k)
 {
 	double share =
 		advice_share(k->loop_wait_ns - first_wait_ns(k), k->loop_ns);
 
 	if (k->epochs <= 1 && k->evaluations == 0 && k->stall_share > share)
 		share = k->stall_share;
-	return share >= advice_threshold.wait_share && !advice_workers_idle(k);
+	if (advice_workers_idle(k))
+		return share >= advice_threshold.bound_share &&
+		       batches_are_ready(r);
+	return share >= advice_threshold.wait_share;
 }
 
 static const char *cause_of_starts(const struct report *r,
@@ -438,7 +448,7 @@ static void append_starts(const struct report *r, const struct report_rank *k,
 			advice_append_evaluation(r, a);
 	} else if (k->epochs > 1 && !starts_once(r, k)) {
 		append_epoch_remedy(r, a);
-	} else if (!waits_beyond_starts(k)) {
+	} else if (!waits_beyond_starts(r, k)) {
 		advice_append(a->try_this, "a longer run to judge the job by: "
 					   "this wait comes once.");
 	}
@@ -517,7 +527,7 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 		advice_fact(a, "stall_share", "share", k->stall_share);
 	if (waits_at_starts(k)) {
 		append_starts(r, k, a);
-		if (!waits_beyond_starts(k)) {
+		if (!waits_beyond_starts(r, k)) {
 			advice_append(a->text, ".");
 			return true;
 		}

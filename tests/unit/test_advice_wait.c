@@ -347,6 +347,37 @@ static void starts_of_workers(void)
 	   r.advice[0].text);
 }
 
+/* Idle workers, with batches that are ready, and more than their start to wait for. */
+static void rest_of_starts(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.6, 0.1, 0.8);
+
+	r.uses.pytorch = true;
+	r.rank = &k;
+	r.ranks = 1;
+	k.epoch_first_wait_ns = k.loop_wait_ns * 6 / 10;
+	r.queue.mean_depth = 3.9;
+	r.queue.empty_share = 0.05;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].text, "first batches of the loop") &&
+		   strstr(r.advice[0].text, "So the rest is not for reading: "
+					    "3.9 batches are ready") &&
+		   strstr(r.advice[0].try_this, "fewer workers, or none"),
+	   "the rest of the wait is for batches that are ready: %s",
+	   r.advice[0].text);
+	r.queue.empty_share = 0.5;
+	ok(has(&r, "INPUT-BOUND") && !strstr(r.advice[0].text, "the rest") &&
+		   strstr(r.advice[0].try_this, "longer run"),
+	   "not of a queue that is often empty: %s", r.advice[0].text);
+	r.queue.empty_share = 0.05;
+	k.epoch_first_wait_ns = k.loop_wait_ns * 9 / 10;
+	k.stall_share = 0.1;
+	ok(has(&r, "INPUT-BOUND") && !strstr(r.advice[0].text, "the rest") &&
+		   strstr(r.advice[0].try_this, "longer run"),
+	   "not of a small rest: %s", r.advice[0].text);
+}
+
 /* Idle workers: their queue is empty now and then, or batches are always ready. */
 static void queue(void)
 {
@@ -447,6 +478,7 @@ int main(void)
 	own();
 	starts();
 	starts_of_workers();
+	rest_of_starts();
 	queue();
 	evaluations();
 	is(err.code, REEL_OK, "no error: %s", err.text);
