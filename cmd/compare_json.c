@@ -218,6 +218,11 @@ static json_t *source_or_null(const char *source)
 	return *source ? reel_json_name(source) : json_null();
 }
 
+static json_t *number_or_null(int64_t number)
+{
+	return number >= 0 ? json_integer(number) : json_null();
+}
+
 static void add_shares(json_t *doc, const struct reel_likeness *l)
 {
 	const struct reel_loop_shares *a = &l->loop_a, *b = &l->loop_b;
@@ -232,10 +237,21 @@ static void add_shares(json_t *doc, const struct reel_likeness *l)
 		{"computing_share_a", a->computing},
 		{"computing_share_b", b->computing},
 	};
+	const struct {
+		const char *key;
+		int64_t number;
+	} number[] = {
+		{"ranks_a", a->ranks},	   {"ranks_b", b->ranks},
+		{"workers_a", a->workers}, {"workers_b", b->workers},
+		{"steps_a", a->steps},	   {"steps_b", b->steps},
+	};
 
 	for (size_t i = 0; i < sizeof(share) / sizeof(share[0]); i++)
 		json_object_set_new(doc, share[i].key,
 				    share_or_null(share[i].share));
+	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
+		json_object_set_new(doc, number[i].key,
+				    number_or_null(number[i].number));
 	json_object_set_new(doc, "compute_source_a",
 			    source_or_null(a->compute_source));
 	json_object_set_new(doc, "compute_source_b",

@@ -185,6 +185,18 @@ static void add_points(struct reel_buf *text, const char *name, double a,
 			reel_columns_percent(num2, b), 100 * (b - a));
 }
 
+static void add_numbers(struct reel_buf *text, const char *name, int64_t a,
+			int64_t b)
+{
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (a >= 0 && b >= 0 && a != b)
+		reel_buf_printf(text, NULL, "%s%s %s and %s",
+				reel_buf_text(text)[0] ? "; " : "", name,
+				reel_num_count(num, a),
+				reel_num_count(num2, b));
+}
+
 /* Shares of computing that are measured in two ways are not compared. */
 static void add_loops(struct reel_buf *text, const struct reel_loop_shares *a,
 		      const struct reel_loop_shares *b)
@@ -198,6 +210,9 @@ static void add_loops(struct reel_buf *text, const struct reel_loop_shares *a,
 				"%scomputing is not compared: it is %s and %s",
 				reel_buf_text(text)[0] ? "; " : "",
 				a->compute_source, b->compute_source);
+	add_numbers(text, "ranks", a->ranks, b->ranks);
+	add_numbers(text, "loader workers of a rank", a->workers, b->workers);
+	add_numbers(text, "steps of a rank", a->steps, b->steps);
 }
 
 void compare_print_likeness(const struct reel_likeness *l)

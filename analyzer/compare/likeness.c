@@ -393,9 +393,10 @@ static double share_of(struct reel_view *v, const char *column)
 }
 
 static const struct reel_loop_shares no_shares = {
-	REEL_VIEW_NONE, REEL_VIEW_NONE, REEL_VIEW_NONE, ""};
+	REEL_VIEW_NONE, REEL_VIEW_NONE, REEL_VIEW_NONE, "", -1, -1, -1};
 
-/* The mean of the ranks' shares, of those that have them. */
+/* The mean of the ranks' shares, of those that have them. No loader workers: the hooks
+ * of a framework mark them, an import or a replay may not have them. */
 static int read_shares(struct reel_store *st, struct reel_loop_shares *to,
 		       struct reel_error *err)
 {
@@ -406,7 +407,14 @@ static int read_shares(struct reel_store *st, struct reel_loop_shares *to,
 		       "avg(computing_share) AS computing, "
 		       "avg(exposed_wait_share) AS waiting, "
 		       "iif(min(compute_source) = max(compute_source), "
-		       "min(compute_source), '') AS source FROM v_rank",
+		       "min(compute_source), '') AS source, "
+		       "coalesce(nullif(count(*) FILTER (WHERE steps > 0), "
+		       "0), -1) AS ranks, "
+		       "coalesce(nullif(max(steps), 0), -1) AS steps, "
+		       "coalesce(max(workers), iif(max(steps) > 0 AND EXISTS "
+		       "(SELECT 1 FROM note WHERE key = 'framework') AND NOT "
+		       "EXISTS (SELECT 1 FROM source), 0, -1)) AS workers "
+		       "FROM v_rank",
 		       err);
 	while (reel_view_next(&v)) {
 		to->hidden = share_of(&v, "hidden");
@@ -414,6 +422,9 @@ static int read_shares(struct reel_store *st, struct reel_loop_shares *to,
 		to->waiting = share_of(&v, "waiting");
 		snprintf(to->compute_source, sizeof(to->compute_source), "%s",
 			 reel_view_text(&v, "source"));
+		to->ranks = reel_view_int(&v, "ranks");
+		to->steps = reel_view_int(&v, "steps");
+		to->workers = reel_view_int(&v, "workers");
 	}
 	return reel_view_close(&v);
 }

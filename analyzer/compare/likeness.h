@@ -23,12 +23,15 @@ struct reel_factor {
 	double d; /* (a - b) / max(a, b), signed; 0 when both are 0 */
 };
 
-/* Shares of the ranks' loops: mean over ranks, 0..1; REEL_VIEW_NONE: not measured. */
+/* The ranks' loops. Shares: mean over ranks, 0..1; REEL_VIEW_NONE: not measured. */
 struct reel_loop_shares {
 	double waiting;	  /* of the time from the first fetch, in fetches */
 	double hidden;	  /* of the I/O, behind computation */
 	double computing; /* of the steady steps */
 	char compute_source[32]; /* of v_overlap; "": none, or not one */
+	/* Ranks with steps, and the most steps and loader workers of one; below 0:
+	 * not known. */
+	int64_t ranks, steps, workers;
 };
 
 struct reel_likeness {

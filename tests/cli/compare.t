@@ -239,6 +239,42 @@ loop 10 30 kernel >gpu.json
 check 'loops are compared by their waits' 'ioreel compare slow.json fast.json >out &&
 	grep -q "^waiting for input 60 % and 10 % (-50.0 points); computing 30 % and 30 % (+0.0 points)" out &&
 	grep -q "total time 0$" out'
+check 'equal loops have the same ranks and steps: these are not named' '! grep -q "ranks\|of a rank" out'
+grep -v '"ts": 13[0-9]*' fast.json >short.json
+check 'the steps of loops are named where they differ' 'ioreel compare fast.json short.json | tr -s " \n" " " >out &&
+	grep -q "; steps of a rank 4 and 3 " out && ! grep -q "workers of a rank" out'
+cat >loaders.py <<'PY'
+import ioreel, os, sys
+ioreel.note("framework", "PyTorch 2.0")
+read, write = os.pipe()
+for i in range(int(sys.argv[1])):
+    if not os.fork():
+        ioreel.note("role", "worker")
+        os.close(write)
+        os.read(read, 1)
+        os._exit(0)
+for step in ioreel.steps(range(3)):
+    pass
+os.close(write)
+PY
+if python3 -c '' 2>/dev/null; then
+	for n in 0 1 2; do
+		ioreel record -q -o workers$n.reel -- python3 loaders.py $n
+	done
+	check 'so are loader workers, also where a job has none' '
+		ioreel compare workers2.reel workers1.reel | tr -s " \n" " " >out &&
+		grep -q "; loader workers of a rank 2 and 1 " out && ! grep -q "steps of" out &&
+		ioreel compare workers0.reel workers2.reel | tr -s " \n" " " |
+			grep -q "; loader workers of a rank 0 and 2 " &&
+		ioreel compare --json workers0.reel workers2.reel |
+			grep -q "\"workers_a\": 0"'
+	check 'a replay has no workers that a hook marks' '
+		ioreel replay workers2.reel -o workers.db >out 2>&1 && ioreel compare workers2.reel workers.db >out &&
+		! grep -q "loader workers" out'
+else
+	skip 'so are loader workers, also where a job has none' 'python3 is missing'
+	skip 'a replay has no workers that a hook marks' 'python3 is missing'
+fi
 check 'computation that is measured in two ways is not compared' 'ioreel compare slow.json gpu.json | tr -s " \n" " " >out &&
 	grep -q "computing is not compared: it is compute spans and GPU kernels" out'
 check 'a profile covers a part of its run' 'ioreel compare a.reel slow.json >out && grep -q "total time -$" out'
