@@ -50,6 +50,28 @@ static int clocks_error(struct join_shift *out, const struct join_source *a,
 	return 0;
 }
 
+/* Clocks that do not overlap are of two runs, or one of them is wrong: spans or reads
+ * that match speak for the latter. Returns -1. */
+static int refuse_clocks(const struct join_source *a,
+			 const struct join_source *b, int64_t apart_ns,
+			 struct reel_error *err)
+{
+	struct join_shift seen;
+	int rc = join_by_anchors(&seen, a, b, err);
+
+	if (!rc)
+		rc = join_by_reads(&seen, a, b, err);
+	if (rc < 0)
+		return -1;
+	return reel_fail(err, REEL_E_FORMAT,
+			 "cannot align '%s' with '%s': by their clocks one "
+			 "began %lld s after the other had ended; give --shift"
+			 "%s%s%s",
+			 b->name, a->name, (long long)(apart_ns / 1000000000),
+			 rc ? ", or --align " : "", rc ? seen.by : "",
+			 rc ? ", which finds one" : "");
+}
+
 static int by_clocks(struct join_shift *out, const struct join_source *a,
 		     const struct join_source *b, struct reel_error *err)
 {
@@ -62,14 +84,8 @@ static int by_clocks(struct join_shift *out, const struct join_source *a,
 	    __builtin_sub_overflow(y.start_real_ns, x.start_real_ns, &ns))
 		return 0;
 	if (ns > x.span_ns || ns < -y.span_ns)
-		return reel_fail(err, REEL_E_FORMAT,
-				 "cannot align '%s' with '%s': by their clocks "
-				 "one began %lld s after the other had ended; "
-				 "give --shift",
-				 b->name, a->name,
-				 (long long)((ns > 0 ? ns - x.span_ns
-						     : -ns - y.span_ns) /
-					     1000000000));
+		return refuse_clocks(
+			a, b, ns > 0 ? ns - x.span_ns : -ns - y.span_ns, err);
 	*out = (struct join_shift){ns, REEL_NO_OFFSET, "clocks"};
 	return clocks_error(out, a, b, err) ? -1 : 1;
 }

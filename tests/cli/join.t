@@ -79,7 +79,12 @@ is 'and a shift that is no number' "$(fails --shift soon job.strace profile.json
 sed 's/17950000/17950900/' job.strace >later.strace
 is 'clocks that do not overlap: refused' "$(fails later.strace dated.json)" '1 1 0'
 check 'the reason is named' 'grep -q "by their clocks.*give --shift" err'
+check 'and the method that finds a shift, as one of the clocks is wrong' '
+	grep -q "or --align reads, which finds one$" err && import --align reads later.strace dated.json'
 make_job regular 1 >out
+sed 's/17950000/17950900/' job.strace >later.strace
+is 'clocks that do not overlap, and no distinct place: refused' "$(fails later.strace dated.json)" '1 1 0'
+check 'no method is named' 'grep -q "give --shift$" err'
 is 'steps of one length: no distinct place, refused' "$(fails job.strace profile.json)" '1 1 0'
 check 'the message asks for --shift' 'grep -q "cannot align .profile.json. with .job.strace.*give --shift" err'
 is 'anchors of steps of one length: the same' "$(fails --align anchors job.chrome.json profile.json)" '1 1 0'
