@@ -417,11 +417,12 @@ WHERE class = 'data' AND kind = 'file' AND size_bytes > 0 AND write_bytes = 0
 -- "PyDataset of processes", "generator"; NULL, another or several. steps: what marks
 -- the steps of processes that mark none, "optimizer"; NULL, they mark them.
 -- prefetch, parallel, cache: all pipelines of tf.data prefetch after their last
--- function, run their functions in parallel, have a cache.
+-- function, run their functions in parallel, have a cache. generator: a Python
+-- generator makes the elements of one.
 -- unit: 0 or 1    empty: 0
 -- source: ioreel-anchors(7)
 CREATE VIEW v_framework (python, pytorch, tensorflow, grain, loader, steps, prefetch,
-	parallel, cache) AS
+	parallel, cache, generator) AS
 SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
 		OR EXISTS (SELECT 1 FROM process WHERE
 			replace(exe, rtrim(exe, replace(exe, '/', '')), '')
@@ -437,6 +438,8 @@ SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
 	(SELECT coalesce(min(value GLOB '*parallel*'), 0) FROM note
 		WHERE key = 'tf.data'),
 	(SELECT coalesce(min(value GLOB '*cache*'), 0) FROM note
+		WHERE key = 'tf.data'),
+	(SELECT coalesce(max(value GLOB '*generator*'), 0) FROM note
 		WHERE key = 'tf.data')
 FROM (SELECT value FROM note WHERE key = 'framework'
 	UNION ALL SELECT framework FROM run WHERE EXISTS (SELECT 1 FROM source));

@@ -6,6 +6,7 @@
 #include "analyzer/report/report.h"
 
 #define PREFETCH "prefetch(tf.data.AUTOTUNE)"
+#define PARALLEL "num_parallel_calls=tf.data.AUTOTUNE"
 
 static const struct advice_loader
 	pytorch =
@@ -252,9 +253,11 @@ void advice_append_start(const struct report *r, struct advice *a)
 	const char *const stage[] = {
 		r->uses.prefetch ? NULL
 				 : PREFETCH " at the end of the pipeline",
-		r->uses.parallel ? NULL
-				 : "num_parallel_calls=tf.data.AUTOTUNE in "
-				   "map() and interleave()",
+		r->uses.generator
+			? "the work of the generator in a map() with " PARALLEL
+			  " (one thread runs a generator)"
+		: r->uses.parallel ? NULL
+				   : PARALLEL " in map() and interleave()",
 		r->uses.cache ? NULL : "cache() for what fits into memory",
 	};
 

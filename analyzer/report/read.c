@@ -193,6 +193,7 @@ static int fill_uses(struct report *r, struct reel_view *v)
 	r->uses.prefetch = INT("prefetch");
 	r->uses.parallel = INT("parallel");
 	r->uses.cache = INT("cache");
+	r->uses.generator = INT("generator");
 	r->uses.own_loop = !strcmp(reel_view_text(v, "steps"), "optimizer");
 	return copy_text(&r->noted_loader, v, "loader");
 }

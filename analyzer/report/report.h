@@ -223,6 +223,7 @@ struct report {
 		bool python, pytorch, tensorflow, grain;
 		bool own_loop; /* of PyTorch, without a loader that is hooked */
 		bool prefetch, parallel, cache; /* all pipelines of tf.data */
+		bool generator; /* a Python generator feeds one of them */
 	} uses;		    /* a Python ran; frameworks that the hooks found */
 	char *noted_loader; /* v_framework.loader; or NULL */
 	/* Findings. */

@@ -101,13 +101,13 @@ job distributed 'epoch 3, step 40'
 # a loop that takes no gradient evaluates, once another one has trained
 job tapes 'epoch 3, eval 3, step 48'
 job trains_on_batch 'epoch 2, eval 2, step 32'
-job stages 'epoch 3, step 40'
+job stages 'epoch 4, step 48'
 is 'stages: what each pipeline has' "$("$IOREEL" sql --format tsv stages.reel "
 	SELECT group_concat(value, '; ') FROM note WHERE key = 'tf.data'" |
-	tail -n +2)" 'prefetch; -; prefetch cache parallel'
+	tail -n +2)" 'prefetch; -; prefetch cache parallel; cache generator'
 is 'and all of them' "$("$IOREEL" sql --format tsv stages.reel "
-	SELECT prefetch, parallel, cache FROM v_framework" | tail -n +2)" \
-	"$(printf '0\t0\t0')"
+	SELECT prefetch, parallel, cache, generator FROM v_framework" | tail -n +2)" \
+	"$(printf '0\t0\t0\t1')"
 job saves 'checkpoint 4, restore 3'
 IOREEL_PROFILE_STEPS=5-7 in_data rec "$IOREEL" record -q -o "$T/p.reel" -- \
 	"$python" "$job" fit

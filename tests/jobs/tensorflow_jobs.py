@@ -208,7 +208,10 @@ def trains_on_batch():
 def stages():
     """Pipelines that prefetch last, cache, and use several threads."""
     for data in (batches().prefetch(2), batches().prefetch(2).map(lambda x, y: x),
-                 tf.data.Dataset.range(8).map(tf.abs, 2).cache().prefetch(2)):
+                 tf.data.Dataset.range(8).map(tf.abs, 2).cache().prefetch(2),
+                 tf.data.Dataset.from_generator(
+                     lambda: iter(range(8)),
+                     output_signature=tf.TensorSpec([], tf.int32)).cache()):
         for batch in data:
             pass
 

@@ -16,6 +16,11 @@ static void loaders(void)
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE") &&
 		   !strstr(tip, "num_workers"),
 	   "tf.data's: %s", tip);
+	r.uses.generator = true;
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "the work of the generator") &&
+		   !strstr(tip, "interleave"),
+	   "those of its generators, which no parallel call helps: %s", tip);
+	r.uses.generator = false;
 	r.noted_loader = "PyDataset of threads";
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "use_multiprocessing") &&
 		   !strstr(tip, "tf.data"),

@@ -3,7 +3,8 @@
 
 epoch, step, fetch    iterators of tf.data that a Python loop reads, and those
                       of tf.distribute, which join one for each replica
-note "tf.data"        "prefetch", "parallel", "cache": what each pipeline does
+note "tf.data"        "prefetch", "parallel", "cache", "generator": what each
+                      pipeline does
 eval                  such a loop that takes no gradient, after another one has
 checkpoint, restore   tf.train.Checkpoint, tf.saved_model
 
@@ -51,22 +52,34 @@ def _fetch_begins(iterator):
     return epochs.fetch_begins(iterator) if _executing_eagerly() else None
 
 
+def _generates(stage):
+    """Whether @stage is that of from_generator(), which one thread advances."""
+    try:
+        return any(op.type == "GeneratorDataset" for op
+                   in stage._map_func.function.graph.get_operations())
+    except Exception:  # another version's
+        return False
+
+
 def _stages(dataset):
     """Which remedies for a slow pipeline @dataset has: it prefetches after its
-    last function, its functions run in parallel, something is cached."""
-    ahead = cached = mapped = serial = False
+    last function, its functions run in parallel, something is cached; and
+    whether a Python generator makes its elements."""
+    ahead = cached = mapped = serial = generated = False
     inputs = [dataset]
     while inputs:
         stage = inputs.pop()
         name = type(stage).__name__.lstrip("_")
         ahead |= name == "PrefetchDataset" and not mapped
         cached |= name == "CacheDataset"
+        generated |= name == "FlatMapDataset" and _generates(stage)
         if name.endswith(("MapDataset", "InterleaveDataset")):
             mapped = True
             serial |= not name.startswith("Parallel")
         inputs.extend(stage._inputs())
     return [name for name, has in (("prefetch", ahead), ("cache", cached),
-                                   ("parallel", not serial)) if has]
+                                   ("parallel", not serial),
+                                   ("generator", generated)) if has]
 
 
 def _note_stages(dataset):
