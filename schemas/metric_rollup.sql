@@ -52,19 +52,34 @@ FROM call_io i JOIN call c USING (call_id);
 
 -- v_mpiio: reads and writes of MPI-IO. posix_calls, posix_bytes: the reads or
 -- writes of POSIX and STDIO on the files that MPI-IO opened. bytes: of
--- nonblocking calls the bytes asked for.
+-- nonblocking calls the bytes asked for. collective_calls: of Darshan, whose
+-- segments lack it, by the counters; NULL unless these have as many calls.
 -- unit: calls, bytes, ns    empty: no row
--- source: ioreel-trace(5), "MPI"
+-- source: ioreel-trace(5), "MPI"; darshan-runtime
 CREATE VIEW v_mpiio (op, calls, collective_calls, asked_bytes, bytes, dur_ns,
 	posix_calls, posix_bytes) AS
 WITH posix AS (
 	SELECT sum(reads) AS reads, sum(writes) AS writes,
 		sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes
 	FROM v_file WHERE file_id IN (SELECT file_id FROM open_file WHERE fd = -1)
+),
+counted(op, collective, calls) AS (
+	SELECT iif(name GLOB '*_READS', 'read', 'write'),
+		sum(value) FILTER (WHERE name GLOB '*_COLL_*'
+			OR name GLOB '*_SPLIT_*'), sum(value)
+	FROM counter JOIN counter_name USING (name_id)
+	WHERE record_id IN (SELECT record_id FROM v_counter_figure
+			WHERE module = 'MPI-IO')
+		AND value > 0
+		AND (name GLOB 'MPIIO_*_READS' OR name GLOB 'MPIIO_*_WRITES')
+	GROUP BY 1
 )
 SELECT c.call_group, sum(c.calls),
-	coalesce(sum(c.calls) FILTER (WHERE instr(c.call, '_all') > 0
-		OR instr(c.call, '_ordered') > 0), 0),
+	iif(EXISTS (SELECT 1 FROM source WHERE format GLOB 'darshan*'),
+		(SELECT iif(n.calls = sum(c.calls), coalesce(n.collective, 0),
+			NULL) FROM counted n WHERE n.op = c.call_group),
+		coalesce(sum(c.calls) FILTER (WHERE instr(c.call, '_all') > 0
+			OR instr(c.call, '_ordered') > 0), 0)),
 	sum(c.asked_bytes), sum(c.bytes), sum(c.dur_ns),
 	(SELECT iif(c.call_group = 'read', reads, writes) FROM posix),
 	(SELECT iif(c.call_group = 'read', read_bytes, write_bytes) FROM posix)

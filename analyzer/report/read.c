@@ -238,7 +238,7 @@ static int fill_mpiio(struct report *r, struct reel_view *v)
 	struct report_mpiio *m = &r->mpiio[direction(v) == 1];
 
 	m->calls = INT("calls");
-	m->collective = INT("collective_calls");
+	m->collective = KNOWN("collective_calls");
 	m->bytes = INT("bytes");
 	m->posix_calls = KNOWN("posix_calls");
 	m->posix_bytes = KNOWN("posix_bytes");

@@ -529,12 +529,15 @@ static void print_mpiio(const struct report *r)
 
 		if (!m->calls)
 			continue;
-		reel_buf_printf(
-			&b, NULL, "MPI-IO %s %s in %s call%s, %s collective",
-			op[i], reel_num_bytes(num[0], (double)m->bytes),
-			reel_num_count(num[1], m->calls),
-			m->calls == 1 ? "" : "s",
-			reel_columns_percent(num[2], (double)m->collective /
+		reel_buf_printf(&b, NULL, "MPI-IO %s %s in %s call%s", op[i],
+				reel_num_bytes(num[0], (double)m->bytes),
+				reel_num_count(num[1], m->calls),
+				m->calls == 1 ? "" : "s");
+		if (m->collective != REPORT_NONE)
+			reel_buf_printf(
+				&b, NULL, ", %s collective",
+				reel_columns_percent(num[2],
+						     (double)m->collective /
 							     (double)m->calls));
 		if (m->posix_calls != REPORT_NONE)
 			reel_buf_printf(

@@ -86,6 +86,24 @@ import dxt.txt job.txt
 is 'both texts are one job' "$(sql s.db 'SELECT (SELECT count(*) FROM process),
 	(SELECT count(*) FROM source), (SELECT count(*) FROM v_counter), events, ranks
 	FROM run' | tr "$tab" ' ')" '2 2 6 4 2'
+
+# DXT_MPIIO does not say which calls are collective: the counters do.
+mpiio() { sql s.db "SELECT op, calls, collective_calls FROM v_mpiio" | tr "$tab" ' '; }
+import dxt.txt
+is 'segments alone: the collective calls are not known' "$(mpiio)" 'write 1 '
+check 'nor does the report give a share' \
+	'"$IOREEL" report s.db >out && grep -q "MPI-IO write 8.19 kB in 1 call$" out'
+for n in 1 2; do
+	{
+		cat job.txt
+		printf 'MPI-IO\t0\t9\tMPIIO_%s\t%s\t/d/m\t/d\tnfs\n' INDEP_WRITES 0 \
+			COLL_WRITES $n COLL_READS -1
+	} >mpiio.txt
+	import mpiio.txt dxt.txt
+	mpiio
+done >got
+is 'by counters of as many calls' "$(cat got)" 'write 1 1
+write 1 '
 sed 's/module: 99/module: 98/' dxt.txt >other.txt
 import job.txt dxt.txt other.txt
 is 'text of another log has processes of its own' \
