@@ -41,6 +41,11 @@ is 'ranks, sources' "$(import "$DATA/merged3"; sql s.db 'SELECT ranks, (SELECT c
 is 'bytes asked stand for results, and this is said' \
 	"$(sql s.db 'SELECT reason, count FROM loss' | tr '\t' ' ')" 'no_result 209'
 
+is 'offsets of MPI-IO, as Recorder has them' \
+	"$(sql s.db "SELECT call, offset FROM v_event WHERE call LIKE 'MPI_File_%_at%'
+		ORDER BY call, offset" | tr '\t' ' ')" "$(cat "$DATA"/merged3.?.txt |
+		sed -n 's/.* \(MPI_File_[a-z]*_at[a-z_]*\) 0 1 ( 0-0 \([0-9]*\) .*/\1 \2/p' | sort)"
+
 # strace saw the same program in another run: the same calls with the same offsets.
 offsets() {
 	sql "$1" "SELECT path, call, coalesce(offset, '-'), coalesce(asked, '-')

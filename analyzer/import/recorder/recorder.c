@@ -260,7 +260,8 @@ static int set_offset(struct import *im, struct reel_event *to,
 	struct position *p;
 
 	if (reel_call_traits(to->call) & REEL_TRAIT_AT_OFFSET ||
-	    to->call == REEL_CALL_TRUNCATE || to->call == REEL_CALL_FTRUNCATE) {
+	    (moves && a->handle) || to->call == REEL_CALL_TRUNCATE ||
+	    to->call == REEL_CALL_FTRUNCATE) {
 		to->offset = a->offset;
 		return 0;
 	}
