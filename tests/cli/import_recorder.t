@@ -46,6 +46,19 @@ is 'offsets of MPI-IO, as Recorder has them' \
 		ORDER BY call, offset" | tr '\t' ' ')" "$(cat "$DATA"/merged3.?.txt |
 		sed -n 's/.* \(MPI_File_[a-z]*_at[a-z_]*\) 0 1 ( 0-0 \([0-9]*\) .*/\1 \2/p' | sort)"
 
+# Recorder counts the NUL of what fprintf writes: the file had 26 bytes.
+import "$DATA/stdio2"
+is 'calls of stdio that calls.def lacks' \
+	"$(sql s.db 'SELECT call, layer, call_group, offset, bytes FROM v_event' | tr '\t' ' ')" \
+	'fopen STDIO open  
+vfprintf STDIO write 0 7
+vfprintf STDIO write 7 7
+vfprintf STDIO write 14 8
+ftell STDIO seek  
+fwrite STDIO write 22 4
+fclose STDIO close  '
+import "$DATA/merged3"
+
 # strace saw the same program in another run: the same calls with the same offsets.
 offsets() {
 	sql "$1" "SELECT path, call, coalesce(offset, '-'), coalesce(asked, '-')

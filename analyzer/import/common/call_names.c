@@ -65,6 +65,7 @@ static const struct {
 	{"utime", REEL_GROUP_META},	 {"ftell", REEL_GROUP_SEEK},
 	{"ftello", REEL_GROUP_SEEK},	 {"msync", REEL_GROUP_SYNC},
 	{"mmap", REEL_GROUP_MAP},	 {"mmap64", REEL_GROUP_MAP},
+	{"vfprintf", REEL_GROUP_WRITE},	 {"fprintf", REEL_GROUP_WRITE},
 };
 
 static bool has_prefix(const char *name, const char *prefix)
@@ -102,7 +103,10 @@ enum reel_layer import_call_layer(const char *name)
 		return REEL_LAYER_NETCDF;
 	if (!strncasecmp(name, "mpi_", 4))
 		return REEL_LAYER_MPIIO;
-	return REEL_LAYER_OTHER;
+	return has_prefix(name, "ftell") || has_prefix(name, "fprintf") ||
+			       has_prefix(name, "vfprintf")
+		       ? REEL_LAYER_STDIO
+		       : REEL_LAYER_OTHER;
 }
 
 enum reel_group import_call_group(const char *name)

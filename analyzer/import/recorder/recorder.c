@@ -49,6 +49,7 @@ struct import {
  * Arguments of calls with numbers; those of other calls are searched for paths.
  *   p path   h handle of MPI-IO   s bytes   n size of an item   i items
  *   o offset   w whence   f flags   m mode   M fopen's mode   t MPI type   - other
+ *   z bytes of a string and its NUL
  */
 static const struct {
 	const char *names; /* each with a space before and behind it */
@@ -60,6 +61,7 @@ static const struct {
 	{" read write ", "p-s"},
 	{" pread pread64 pwrite pwrite64 ", "p-so"},
 	{" readv writev ", "ps-"},
+	{" vfprintf ", "pz"},
 	{" fread fwrite ", "-nip"},
 	{" lseek lseek64 fseek fseeko ", "pow"},
 	{" truncate ftruncate ", "po"},
@@ -143,6 +145,9 @@ static void read_argument(struct arguments *a, char letter, const char *text)
 		break;
 	case 's':
 		a->asked = number(text, REEL_NO_SIZE);
+		break;
+	case 'z': /* the NUL is not written */
+		a->asked = number(text, 0) - 1;
 		break;
 	case 'n':
 		a->item = number(text, -1);
