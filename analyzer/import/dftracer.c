@@ -59,6 +59,8 @@ struct import {
 	uint32_t positions, position_room;
 	uint64_t copies, bad, phases, no_result, summed;
 	int64_t first_ns;
+	int64_t unit_ns; /* the coarsest unit of times; at least us, in which
+			  * DFTracer measures */
 	/* The process of the event before. */
 	uint64_t process_key;
 	uint32_t process;
@@ -497,12 +499,17 @@ static int add_event(struct import *im, const struct trace_event *ev,
 }
 
 /* The unit of times is US, unless a metadata event names another. */
-static void set_time_unit(struct trace_events *t, const struct trace_event *ev)
+static void set_time_unit(struct import *im, struct trace_events *t,
+			  const struct trace_event *ev)
 {
 	static const struct {
 		const char *name;
 		int digits;
-	} units[] = {{"NS", 0}, {"US", 3}, {"MS", 6}, {"SEC", 9}};
+		int64_t ns;
+	} units[] = {{"NS", 0, 1},
+		     {"US", 3, 1000},
+		     {"MS", 6, 1000000},
+		     {"SEC", 9, 1000000000}};
 	const struct trace_text *name = trace_event_arg(ev, "name");
 	const struct trace_text *value = trace_event_arg(ev, "value");
 
@@ -510,8 +517,11 @@ static void set_time_unit(struct trace_events *t, const struct trace_event *ev)
 	    strcmp(name->s, "time_metric") != 0)
 		return;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strcmp(value->s, units[i].name))
+		if (!strcmp(value->s, units[i].name)) {
 			trace_events_time_digits(t, units[i].digits);
+			if (units[i].ns > im->unit_ns)
+				im->unit_ns = units[i].ns;
+		}
 }
 
 static int read_file(struct import *im, int i, struct reel_error *err)
@@ -529,7 +539,7 @@ static int read_file(struct import *im, int i, struct reel_error *err)
 			rc = add_event(im, &ev, err);
 			break;
 		case DFTRACER_PHASE_METADATA:
-			set_time_unit(t, &ev);
+			set_time_unit(im, t, &ev);
 			rc = dftracer_read_name(&im->names, &ev, err);
 			break;
 		case DFTRACER_PHASE_SUM:
@@ -611,11 +621,13 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	char name[256];
 	int rc;
 
-	run.clock_error_ns = 1000; /* of us */
 	if (!im)
 		return -1;
-	*im = (struct import){
-		.in = in, .names.in = in, .writer = w, .first_ns = INT64_MAX};
+	*im = (struct import){.in = in,
+			      .names.in = in,
+			      .writer = w,
+			      .first_ns = INT64_MAX,
+			      .unit_ns = 1000};
 	rc = gather_new(&im->gather, w, err);
 	if (!rc)
 		gather_fetches_of_loop(im->gather);
@@ -637,6 +649,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		run.name = name;
 		run.command = "";
 		run.start_real_ns = im->first_ns;
+		run.clock_error_ns = im->unit_ns;
 		rc = gather_finish(im->gather, &run, err);
 	}
 	import_fini(im);

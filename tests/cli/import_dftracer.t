@@ -198,6 +198,12 @@ cat >two/a.pfw <<'EOF2'
 {"name":"mem","cat":"sys","type":7,"pid":7,"tid":7,"ts":1795634595000001150,"ph":2,"args":{"hhash":"a1","MemFree":5}}
 {"name":"read","cat":"POSIX","type":3,"ts":1795634595000001200,"ph":3,"pid":7,"tid":7,"args":{"hhash":"a1","dur_sum":155,"ret_sum":245760,"dft_cnt":60}}
 EOF2
+# The error of the clock is the unit of the log, but DFTracer measures in us.
+for unit in NS US MS SEC; do
+	sed "s/\"NS\"/\"$unit\"/; s/\"ts\":1795634595/\"ts\":1/" two/a.pfw >unit.pfw
+	import unit.pfw && sql s.db 'SELECT clock_error_ns FROM run'
+done >got
+is 'clock errors of the units' "$(tr '\n' ' ' <got)" '1000 1000 1000000 1000000000 '
 cat >want <<'EOF2'
 open|/d/x|-|-|-|0|17
 read|/d/x|-|0|400|100|3
