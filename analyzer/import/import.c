@@ -345,22 +345,39 @@ static int unknown_format(const char *path, struct reel_error *err)
 			 path);
 }
 
-/* @forced: the user named the format, the content need not look like it. *@others
- * grows by the files of other formats that were left out. */
+bool reel_import_is_empty(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !st.st_size;
+}
+
+/* Files that were left out. */
+struct left_out {
+	uint64_t others, empty; /* others: of another format, in a folder */
+};
+
+/* @forced: the user named the format, the content need not look like it. */
 static int add_known(struct import_input *in, const char *path,
 		     const struct reel_importer **as, bool forced,
-		     uint64_t *others, struct reel_error *err)
+		     struct left_out *out, struct reel_error *err)
 {
 	struct import_input one = {.name = path};
 	const struct reel_importer *found;
-	int rc = add_input(&one, path, err);
+	int rc;
+
+	if (!forced && *as && reel_import_is_empty(path)) {
+		out->empty++;
+		return 0;
+	}
+	rc = add_input(&one, path, err);
 
 	found = rc ? NULL : importer_of(&one);
 	if (!rc && !forced && !found)
 		rc = unknown_format(path, err);
 	if (!rc && !*as)
 		*as = found;
-	if (!rc && one.paths > 1 && !keep_known(&one, *as, others))
+	if (!rc && one.paths > 1 && !keep_known(&one, *as, &out->others))
 		rc = unknown_format(path, err);
 	if (!rc && !forced && found != *as)
 		rc = reel_fail(err, REEL_E_FORMAT,
@@ -466,7 +483,7 @@ static void on_ignored(void *arg, const char *path, uint64_t bytes)
 }
 
 static int put_losses(struct reel_writer *w, const struct ignored *ig,
-		      uint64_t others, struct reel_error *err)
+		      const struct left_out *out, struct reel_error *err)
 {
 	uint64_t bytes = 0;
 
@@ -474,17 +491,20 @@ static int put_losses(struct reel_writer *w, const struct ignored *ig,
 		bytes += ig->bytes[i];
 	return (bytes && reel_writer_loss(w, 0, "trailing_bytes", "bytes",
 					  bytes, err)) ||
-			       (others &&
+			       (out->others &&
 				reel_writer_loss(w, 0, "other_format", "files",
-						 others, err))
+						 out->others, err)) ||
+			       (out->empty &&
+				reel_writer_loss(w, 0, "empty", "files",
+						 out->empty, err))
 		       ? -1
 		       : 0;
 }
 
 /* Load @in, and put the losses that no importer sees. */
 static int load_input(struct reel_writer *w, const struct import_input *in,
-		      const struct reel_importer *as, uint64_t others,
-		      struct reel_error *err)
+		      const struct reel_importer *as,
+		      const struct left_out *out, struct reel_error *err)
 {
 	struct ignored ig = {.in = in};
 	const struct reel_source_watch watch = {on_ignored, &ig};
@@ -497,7 +517,7 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 		reel_source_watch(NULL);
 	}
 	if (!rc)
-		rc = put_losses(w, &ig, others, err);
+		rc = put_losses(w, &ig, out, err);
 	free(ig.bytes);
 	return rc;
 }
@@ -511,7 +531,7 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 	struct import_input in = {.name = path[0]};
 	struct reel_writer_options for_writer = {0};
 	struct reel_writer *w = NULL;
-	uint64_t others = 0;
+	struct left_out left_out = {0};
 	int64_t rc = -1;
 	bool forced;
 
@@ -521,7 +541,7 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 	in.map = options->map;
 
 	for (int i = 0; i < n; i++)
-		if (add_known(&in, path[i], &as, forced, &others, err))
+		if (add_known(&in, path[i], &as, forced, &left_out, err))
 			goto out;
 	if (keep_distinct(&in, err))
 		goto out;
@@ -530,7 +550,7 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 		reel_pool_threads_for(options->threads, for_writer.small);
 	if (!reel_writer_new(&w, st, &for_writer, err) &&
 	    !put_sources(w, &in, as, err) &&
-	    !load_input(w, &in, as, others, err))
+	    !load_input(w, &in, as, &left_out, err))
 		rc = (int64_t)reel_writer_events(w);
 out:
 	reel_writer_free(w);

@@ -26,6 +26,8 @@ const struct reel_importer *reel_importer_find(const char *name,
  * Never fails: a file that cannot be read has no importer.
  */
 const struct reel_importer *reel_importer_detect(const char *path);
+/* Is @path a file without bytes? */
+bool reel_import_is_empty(const char *path);
 
 /* Zeroed has the defaults. */
 struct reel_import_options {
@@ -38,7 +40,8 @@ struct reel_import_options {
 
 /*
  * Import the @n files or folders @path, parts of one job, into the fresh store
- * @st. @options NULL: the defaults. The number of events, or -1 with @err:
+ * @st. Of files without a named format, an empty one behind others is left out and
+ * counted. @options NULL: the defaults. The number of events, or -1 with @err:
  * REEL_E_IO, REEL_E_FORMAT, REEL_E_DB, REEL_E_MEMORY, REEL_E_USAGE (the map).
  */
 int64_t reel_import(struct reel_store *st, char *const *path, int n,

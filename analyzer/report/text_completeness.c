@@ -254,6 +254,11 @@ static void print_left_out(const struct report_completeness *c)
 				reel_num_count(num, c->other_format),
 				c->other_format == 1 ? "" : "s");
 	print_line(&b);
+	if (c->empty_files > 0)
+		reel_buf_printf(&b, NULL, "left out: %s empty file%s",
+				reel_num_count(num, c->empty_files),
+				c->empty_files == 1 ? "" : "s");
+	print_line(&b);
 	if (c->trailing_bytes > 0)
 		reel_buf_printf(&b, NULL,
 				"ignored: %s behind the compressed data",

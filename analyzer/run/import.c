@@ -72,12 +72,26 @@ static struct source *source_of(struct sources *s, char *path,
 	return &s->at[s->n++];
 }
 
-static int sort_paths(struct sources *s, char *const *path, int n,
+/* A process that is killed may leave an empty log beside those of others: it goes
+ * to the first import, which counts it. */
+static struct source *source_of_empty(struct sources *s)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->at[i].kind == FOREIGN && s->at[i].as)
+			return &s->at[i];
+	return NULL;
+}
+
+static int sort_paths(struct sources *s, char *const *path, int n, bool empty,
 		      struct reel_error *err)
 {
 	for (int i = 0; i < n; i++) {
-		struct source *to = source_of(s, path[i], err);
+		struct source *to = empty ? source_of_empty(s) : NULL;
 
+		if (reel_import_is_empty(path[i]) != empty)
+			continue;
+		if (!to)
+			to = source_of(s, path[i], err);
 		if (!to || reel_grow(&to->path, (size_t)to->paths + 1,
 				     sizeof(*to->path), err))
 			return -1;
@@ -132,9 +146,11 @@ int64_t reel_run_import(struct reel_store *st, char *const *path, int n,
 
 	if (options->import.as)
 		return reel_import(st, path, n, &options->import, err);
-	if (!sort_paths(&s, path, n, err))
+	if (!sort_paths(&s, path, n, false, err) &&
+	    !sort_paths(&s, path, n, true, err))
 		rc = s.n > 1 ? join_sources(st, &s, options, err)
-			     : reel_import(st, path, n, &options->import, err);
+			     : reel_import(st, s.at[0].path, n,
+					   &options->import, err);
 	for (int i = 0; i < s.n; i++) {
 		reel_store_close(s.at[i].st);
 		free(s.at[i].path);

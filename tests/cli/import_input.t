@@ -127,6 +127,14 @@ check 'a folder of a log, notes, empty files, a folder and another format' 'diff
 is 'the file of the other format is a loss' "$(losses)" 'other_format files 1;'
 check 'which the report says at its head, too' \
 	'"$IOREEL" report s.db | grep -q "^left out: 1 file of another format in the folder"'
+: >0empty.pfw
+import 0empty.pfw log.gz
+events >got
+check 'an empty log before another one' 'diff want got'
+is 'the empty log is a loss' "$(losses)" 'empty files 1;'
+check 'which the report says' '"$IOREEL" report s.db | grep -q "^left out: 1 empty file$"'
+check 'empty logs alone' '! "$IOREEL" import 0empty.pfw mixed/c.pfw -o s2.db 2>err &&
+	grep -q "0empty.pfw. is empty" err && [ ! -e s2.db ]'
 name="odd
 name  of a	folder"
 mkdir "$name"
