@@ -214,6 +214,16 @@ check 'the report says so' '"$IOREEL" report s.db | grep -q "20 % of the time of
 check 'of two ranks' 'import two'
 is 'each has its own' "$(rows 'SELECT rank, steps, loop_ns, loop_wait_ns FROM v_rank')" \
 	'0 15 1500000000 300000000;1 15 1500000000 300000000;'
+mkdir steps
+for i in 0 1 2; do
+	mv "cycles/node1_4711.$((9 + i)).pt.trace.json" "steps/trace_$((9 + i)).json"
+done
+check 'cycles in files that are numbered by step' 'import steps'
+is 'are one rank, too' "$(rows 'SELECT count(*), max(pid) FROM process')$(rows '
+	SELECT steps, loop_ns, loop_wait_ns FROM v_rank')" '1 4711;15 1500000000 300000000;'
+for i in 0 1 2; do
+	mv "steps/trace_$((9 + i)).json" "cycles/node1_4711.$((9 + i)).pt.trace.json"
+done
 check 'pids of other workers, and two profiles at a time' 'import once && [ "$(rows "SELECT count(*) FROM process")" = "3;" ] &&
 	import together && [ "$(rows "SELECT count(*) FROM process")" = "3;" ]'
 sed 's/, "dur": 10000}/}/g' cycles/node1_4711.9.pt.trace.json >no_dur.json

@@ -521,17 +521,22 @@ static void forget_file(struct import *im)
 /* --- whose file it is ----------------------------------------------------- */
 
 /* The name of the process in WORKER.TIME.pt.trace.json, as TensorBoard's handler
- * writes it; of another name all of it. */
+ * writes it; another name less the digits at its end, as loops number the files of
+ * export_chrome_trace() by step. */
 static const char *worker_of(struct import *im, const char *path,
 			     struct reel_error *err)
 {
 	char name[256], *dot;
+	size_t n;
 
 	import_run_name(path, ".pt.trace.json", name);
 	dot = strrchr(name, '.');
 	if (dot && dot > name && dot[1] &&
 	    !dot[1 + strspn(dot + 1, "0123456789")])
 		*dot = '\0';
+	else
+		for (n = strlen(name); n && strchr("0123456789", name[n - 1]);)
+			name[--n] = '\0';
 	return gather_keep(im->gather, name, err);
 }
 
