@@ -8,6 +8,9 @@
 #include "lib/store/event.h"
 #include "lib/store/store.h"
 
+/* Right clocks are as near to the spans as this, by which tools mark them. */
+#define TOOLS_APART_NS 1000000
+
 struct clock {
 	bool known;
 	int64_t start_real_ns, span_ns, error_ns; /* the last may be unknown */
@@ -32,21 +35,26 @@ static int read_clock(struct clock *c, const struct join_source *source,
 	return 0;
 }
 
-/* The clocks of two tools differ by more than either of them knows: spans or
- * reads of both say by how much. */
-static int clocks_error(struct join_shift *out, const struct join_source *a,
-			const struct join_source *b, struct reel_error *err)
+/* The clocks of two tools differ by more than either of them knows: spans or reads of
+ * both say by how much. Spans far from the clocks prove them wrong: if the method is
+ * @free, their shift is taken. */
+static int judge_clocks(struct join_shift *out, const struct join_source *a,
+			const struct join_source *b, bool free,
+			struct reel_error *err)
 {
 	struct join_shift seen;
 	int64_t off_ns;
-	int rc = join_by_anchors(&seen, a, b, err);
+	int anchors = join_by_anchors(&seen, a, b, err), rc = anchors;
 
 	if (!rc)
 		rc = join_by_reads(&seen, a, b, err);
 	if (rc <= 0)
 		return rc;
 	off_ns = llabs(seen.ns - out->ns);
-	out->error_ns = off_ns + seen.error_ns;
+	if (free && anchors && off_ns > seen.error_ns + TOOLS_APART_NS)
+		*out = seen;
+	else
+		out->error_ns = off_ns + seen.error_ns;
 	return 0;
 }
 
@@ -87,7 +95,7 @@ static int by_clocks(struct join_shift *out, const struct join_source *a,
 		return refuse_clocks(
 			a, b, ns > 0 ? ns - x.span_ns : -ns - y.span_ns, err);
 	*out = (struct join_shift){ns, REEL_NO_OFFSET, "clocks"};
-	return clocks_error(out, a, b, err) ? -1 : 1;
+	return 1;
 }
 
 typedef int method_fn(struct join_shift *out, const struct join_source *a,
@@ -116,6 +124,8 @@ int join_align(struct join_shift *out, const struct join_source *a,
 				 ? methods[i].find(out, a, b, err)
 				 : 0;
 
+		if (rc > 0 && i == JOIN_CLOCKS)
+			return judge_clocks(out, a, b, method == JOIN_ANY, err);
 		if (rc)
 			return rc < 0 ? -1 : 0;
 	}

@@ -99,6 +99,28 @@ is 'six steps that both have: found' "$(near $(cat truth))" 1
 make_spans 0 9500 8400 9400 1 20000
 import first.json kineto
 is 'a thousand steps late in a long run: found' "$(near $(cat truth))" 1
+# The clock of the profile is 700 ms or 50 us ahead.
+for late in 700000000 50000; do
+	make_spans 0 40 0 40 1 20000
+	python3 - $late <<'P'
+import json, sys
+base = 1795000000
+with open("clock.pfw", "w") as f:
+    f.write("[\n")
+    for i, e in enumerate(json.load(open("first.json"))["traceEvents"]):
+        at = round(e["ts"]) + base * 1000000
+        f.write(json.dumps({**e, "id": i, "cat": "APP", "ts": at, "dur": round(e["dur"])}) + "\n")
+doc = json.load(open("kineto/0.json"))
+doc["baseTimeNanoseconds"] = base * 1000000000 + int(sys.argv[1])
+json.dump(doc, open("kineto/0.json", "w"))
+P
+	import clock.pfw kineto
+	rows 'SELECT aligned_by, abs(shift_ns) < 1000000, abs(shift_ns) <= shift_error_ns FROM source WHERE source_id = 2'
+	import --align clocks clock.pfw kineto
+	rows 'SELECT aligned_by, shift_error_ns > 690000000 FROM source WHERE source_id = 2'
+done >got
+is 'anchors prove a clock wrong, but not one that is right; clocks on demand' "$(cat got)" \
+	'anchors 1 1;clocks 1;clocks 1 1;clocks 0;'
 # farthest: is the step whose times differ most within the bound, and by how many ms do they?
 farthest() {
 	sql s.db "WITH s AS (SELECT name, start_ns, row_number() OVER (PARTITION BY name ORDER BY start_ns) AS n
