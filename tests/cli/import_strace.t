@@ -260,4 +260,33 @@ check 'the document has it' 'traced 160 1 && "$IOREEL" report --json s.db | pyth
 import json, sys
 t = json.load(sys.stdin)[\"tracer\"]
 assert t[\"call_ns\"] == 60000 and 0.37 < t[\"io_share\"] < 0.39, t"'
+
+# close() frees the number before it returns: another thread may have it by then.
+cat >reused.strace <<'EOF'
+7 1700000000.000000 openat(AT_FDCWD, "/d/old", O_RDWR) = 5 <0.000010>
+7 1700000000.000100 write(5, "a"..., 10) = 10 <0.000010>
+7 1700000000.000200 clone(child_stack=0x7, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 8 <0.000010>
+8 1700000000.000300 openat(AT_FDCWD, "/d/new", O_RDWR <unfinished ...>
+7 1700000000.000310 close(5 <unfinished ...>
+8 1700000000.000400 <... openat resumed>) = 5 <0.000100>
+7 1700000000.000420 <... close resumed>) = 0 <0.000110>
+8 1700000000.000500 write(5, "b"..., 20 <unfinished ...>
+7 1700000000.000510 dup(5) = 6 <0.000010>
+8 1700000000.000600 close(5) = 0 <0.000010>
+7 1700000000.000700 openat(AT_FDCWD, "/d/last", O_RDWR) = 5 <0.000010>
+8 1700000000.000800 <... write resumed>) = 20 <0.000300>
+7 1700000000.000900 write(5, "c"..., 30) = 30 <0.000010>
+7 1700000000.001000 write(6, "d"..., 40) = 40 <0.000010>
+EOF
+mkdir reused
+awk '{ tid = $1; sub(/^[0-9]+ /, "") }
+	/unfinished/ { sub(/ *<unfinished.*/, ""); head[tid] = $0; next }
+	/resumed/ { sub(/.*resumed>/, ""); $0 = head[tid] $0 }
+	{ print > "reused/o." tid }' reused.strace
+for of in reused.strace reused; do
+	import "$of"
+	is "a number that another thread has before close() returns: $of" \
+		"$(rows "SELECT path, count(*), sum(bytes) FROM v_event GROUP BY path ORDER BY path")" \
+		'/d/last 2 30;/d/new 5 60;/d/old 3 10;'
+done
 finish

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/hash.h"
-
 #include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/calls.h"
@@ -20,20 +18,12 @@
 #include "lib/intmap.h"
 
 #include "analyzer/import/common/end_order.h"
+#include "analyzer/import/common/fd_changes.h"
+#include "analyzer/import/common/fd_entry.h"
 #include "analyzer/resolve/resolve.h"
 
 #define FD_MOST (1 << 20)     /* the kernel's default limit; more: damage */
 #define COPIES_MOST (1 << 25) /* entries that forks copied: 512 MiB */
-
-struct fd_entry {
-	uint32_t desc;	    /* 0: not open, or nothing is known of it */
-	uint32_t path_hash; /* 0: not known */
-	uint32_t renames;   /* of the job when it was opened */
-	bool cloexec;
-	bool silent;  /* its calls are no I/O */
-	bool message; /* a pipe or socket */
-	bool guessed; /* known by its path only: its open was not seen */
-};
 
 struct job_process {
 	struct fd_entry *fd;
@@ -68,6 +58,7 @@ struct import_job {
 	uint32_t latest_room;
 	int64_t origin_ns, last_ns;
 	struct end_order order;
+	struct fd_changes changes;
 	uint32_t copies;  /* entries of live processes that forks copied */
 	uint32_t unnamed; /* pipes and sockets without a number */
 	char **host;	  /* names; NULL: one without */
@@ -304,13 +295,6 @@ int import_job_thread_end(struct import_job *j, int thread, int64_t ns,
 
 /* --- descriptors ---------------------------------------------------------- */
 
-static uint32_t hash_path(const char *path, size_t len)
-{
-	uint64_t h = reel_fnv1a(REEL_FNV_SEED, path, len);
-
-	return (uint32_t)(h ^ h >> 32);
-}
-
 /* The entry of @fd, made when it is new; NULL: no such number, or no memory. */
 static struct fd_entry *entry_of(struct job_process *p, int64_t fd,
 				 struct reel_error *err)
@@ -320,34 +304,6 @@ static struct fd_entry *entry_of(struct job_process *p, int64_t fd,
 			     err))
 		return NULL;
 	return &p->fd[fd];
-}
-
-static bool begins(const struct import_fd *fd, const char *with)
-{
-	return fd->path && fd->path_len >= strlen(with) &&
-	       !memcmp(fd->path, with, strlen(with));
-}
-
-/* By the text that /proc/PID/fd gives, or that strace -yy prints. */
-static enum reel_kind kind_of_path(const struct import_fd *fd)
-{
-	if (begins(fd, "pipe:"))
-		return REEL_KIND_PIPE;
-	if (begins(fd, "/memfd:"))
-		return REEL_KIND_MEMORY;
-	if (begins(fd, "/dev/") && !begins(fd, "/dev/shm/"))
-		return REEL_KIND_DEVICE;
-	if (begins(fd, "/"))
-		return REEL_KIND_FILE;
-	return begins(fd, "anon_inode:") || begins(fd, "pidfd:") ||
-			       begins(fd, "net:")
-		       ? REEL_KIND_OTHER
-		       : REEL_KIND_SOCKET;
-}
-
-static bool is_message(enum reel_kind kind)
-{
-	return kind == REEL_KIND_PIPE || kind == REEL_KIND_SOCKET;
 }
 
 /* A mark, a close on exec: records that are followed and not written. */
@@ -383,26 +339,11 @@ static int announce(struct import_job *j, int thread,
 		return err->code ? -1 : 0;
 	*e = (struct fd_entry){
 		.desc = p->next_desc++,
-		.message = is_message(kind),
+		.message = fd_kind_is_message(kind),
 		.guessed = true,
-		.path_hash = hash_path(fd->path, fd->path_len),
+		.path_hash = fd_path_hash(fd->path, fd->path_len),
 	};
 	return resolve_silently(j, thread, &rec, ns, err);
-}
-
-/*
- * Does the text of @fd belong to another descriptor than @e, whose close was not seen?
- * A file that was opened may have a new name, but does not become a socket.
- */
-static bool is_reused(const struct fd_entry *e, const struct import_fd *fd)
-{
-	enum reel_kind kind = kind_of_path(fd);
-
-	if ((!e->desc && !e->silent) || begins(fd, "net:")) /* /proc/PID/ns */
-		return false;
-	if ((kind == REEL_KIND_OTHER) != e->silent)
-		return true;
-	return !e->silent && is_message(kind) != e->message;
 }
 
 /* Is the path of @e, an open descriptor, another one than @fd's? If its open was seen,
@@ -410,7 +351,7 @@ static bool is_reused(const struct fd_entry *e, const struct import_fd *fd)
 static bool is_other_path(const struct import_job *j, const struct fd_entry *e,
 			  const struct import_fd *fd)
 {
-	uint32_t hash = e->path_hash ? hash_path(fd->path, fd->path_len) : 0;
+	uint32_t hash = e->path_hash ? fd_path_hash(fd->path, fd->path_len) : 0;
 
 	return e->path_hash != hash &&
 	       (e->guessed ||
@@ -419,27 +360,36 @@ static bool is_other_path(const struct import_job *j, const struct fd_entry *e,
 }
 
 /*
- * The id of @fd, or 0. One whose open was not seen is announced when the format
- * names its path, and again when the path is another.
+ * The id of @fd, or 0, for a call that @began then. One whose open was not seen is
+ * announced when the format names its path, and again when the path is another.
  */
 static int find_desc(struct import_job *j, int thread,
-		     const struct import_fd *fd, int64_t ns, uint32_t *desc,
-		     bool *silent, struct reel_error *err)
+		     const struct import_fd *fd, int64_t began, int64_t ns,
+		     uint32_t *desc, bool *silent, struct reel_error *err)
 {
-	struct job_process *p = &j->process[j->thread[thread].process];
+	int process = j->thread[thread].process;
+	struct job_process *p = &j->process[process];
+	const struct fd_entry *was;
 	struct fd_entry *e;
 
 	*desc = 0;
 	if (fd->fd < 0)
 		return 0;
+	was = fd_changes_find(&j->changes, process, fd->fd, began);
+	if (was) {
+		if (silent)
+			*silent = was->silent;
+		*desc = was->desc;
+		return 0;
+	}
 	e = entry_of(p, fd->fd, err);
 	if (!e)
 		return err->code ? -1 : 0;
-	if (fd->path_len && is_reused(e, fd))
+	if (fd->path_len && fd_entry_is_reused(e, fd))
 		*e = (struct fd_entry){.cloexec = e->cloexec};
 	if (fd->path_len && !e->silent &&
 	    (!e->desc || is_other_path(j, e, fd))) {
-		enum reel_kind kind = kind_of_path(fd);
+		enum reel_kind kind = fd_kind(fd);
 
 		if (kind == REEL_KIND_OTHER)
 			e->silent = true;
@@ -606,15 +556,16 @@ static int change_dir(struct import_job *j, int thread, uint32_t file,
 
 /* Ids of all descriptors that @call names. 1: its calls are no I/O. */
 static int fill_descs(struct import_job *j, int thread,
-		      struct import_call *call, int64_t ns,
+		      struct import_call *call, int64_t began, int64_t ns,
 		      struct reel_error *err)
 {
 	struct reel_record *rec = &call->rec;
 	bool silent = false;
 
-	if (find_desc(j, thread, &call->fd, ns, &rec->desc, &silent, err) ||
-	    find_desc(j, thread, &call->at, ns, &rec->at, NULL, err) ||
-	    find_desc(j, thread, &call->at2, ns, &rec->at2, NULL, err) ||
+	if (find_desc(j, thread, &call->fd, began, ns, &rec->desc, &silent,
+		      err) ||
+	    find_desc(j, thread, &call->at, began, ns, &rec->at, NULL, err) ||
+	    find_desc(j, thread, &call->at2, began, ns, &rec->at2, NULL, err) ||
 	    set_cwd_of(j, thread, &call->at, ns, err) ||
 	    set_cwd_of(j, thread, &call->at2, ns, err))
 		return -1;
@@ -628,18 +579,25 @@ static int fill_descs(struct import_job *j, int thread,
 
 /* The table after the call has made or closed descriptors. */
 static int update_fds(struct import_job *j, int thread,
-		      const struct import_call *call, struct reel_error *err)
+		      const struct import_call *call, int64_t began, int64_t ns,
+		      struct reel_error *err)
 {
-	struct job_process *p = &j->process[j->thread[thread].process];
+	int process = j->thread[thread].process;
+	struct job_process *p = &j->process[process];
 	const struct reel_record *rec = &call->rec;
+	const struct fd_entry *was =
+		fd_changes_find(&j->changes, process, call->fd.fd, began);
 	struct fd_entry *made, from = {0};
 	bool is_used = call->fd.fd >= 0 && call->fd.fd < p->fds;
 
 	if (is_used)
-		from = p->fd[call->fd.fd];
-	if (is_used && (rec->call == REEL_CALL_CLOSE ||
-			rec->call == REEL_CALL_MPI_FILE_CLOSE))
+		from = was ? *was : p->fd[call->fd.fd];
+	if (is_used && !was &&
+	    (rec->call == REEL_CALL_CLOSE ||
+	     rec->call == REEL_CALL_MPI_FILE_CLOSE)) {
+		fd_changes_add(&j->changes, process, call->fd.fd, &from, ns);
 		p->fd[call->fd.fd] = (struct fd_entry){0};
+	}
 	if (rec->call == REEL_CALL_CLOSE_RANGE && !rec->err)
 		for (int64_t fd = rec->arg < 0 ? 0 : rec->arg;
 		     fd < p->fds && fd <= rec->arg2; fd++)
@@ -650,6 +608,7 @@ static int update_fds(struct import_job *j, int thread,
 	made = entry_of(p, call->made.fd, err);
 	if (!made)
 		return err->code ? -1 : 0;
+	fd_changes_add(&j->changes, process, call->made.fd, made, ns);
 	*made = (struct fd_entry){
 		.desc = rec->newdesc,
 		.cloexec = call->cloexec,
@@ -661,7 +620,7 @@ static int update_fds(struct import_job *j, int thread,
 	};
 	if (!call->made.path_len)
 		return 0;
-	made->path_hash = hash_path(call->made.path, call->made.path_len);
+	made->path_hash = fd_path_hash(call->made.path, call->made.path_len);
 	(void)reel_intmap_get(&j->opened, made->path_hash, err);
 	return err->code ? -1 : 0;
 }
@@ -674,6 +633,8 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	struct reel_record *rec = &call->rec;
 	struct reel_event *ev = reel_writer_slot(j->writer);
 	int64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, late_ns;
+	int64_t began = call->exact ? job_ns(j, start_ns) : INT64_MAX;
+	int64_t changed = job_ns(j, end_ns);
 	int silent, rc;
 
 	/* The resolver sees ends in order; the event keeps its own. */
@@ -682,7 +643,7 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	end_ns += late_ns;
 	j->last_ns = end_ns;
 	start_ns = dur_ns < end_ns ? end_ns - dur_ns : 0;
-	silent = fill_descs(j, thread, call, end_ns, err);
+	silent = fill_descs(j, thread, call, began, end_ns, err);
 	if (silent < 0)
 		return -1;
 	if (call->made.fd >= 0 && call->made.fd < FD_MOST &&
@@ -696,7 +657,7 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	if (!rec->count)
 		rec->count = 1;
 	rc = reel_resolve(j->resolver, thread, rec, start_ns, end_ns, ev, err);
-	if (rc < 0 || update_fds(j, thread, call, err))
+	if (rc < 0 || update_fds(j, thread, call, began, changed, err))
 		return -1;
 	if ((rec->call == REEL_CALL_CHDIR || rec->call == REEL_CALL_FCHDIR) &&
 	    !rec->err && change_dir(j, thread, ev->file, end_ns, err))

@@ -44,8 +44,11 @@ struct import_call {
 	/* fd and made are no descriptors but handles of a library, numbered by
 	 * the format: an event has no descriptor. */
 	bool handle;
+	/* Its start is no tick of a coarse clock: its descriptors are those of that
+	 * time. A close() may return after another thread has the number. */
+	bool exact;
 	/* The call lasted for that much longer than its end, its place in the
-	 * order: a close() may return after another thread has the number. */
+	 * order. */
 	int64_t more_ns;
 };
 

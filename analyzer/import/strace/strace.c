@@ -388,6 +388,8 @@ static int finish_call(struct importer *im, int thread,
 	}
 	if (info->call == REEL_CALL_MMAP && call.fd.fd < 0)
 		return 0; /* memory */
+	call.exact = line->tick_ns <= STRACE_TICK_EXACT_NS &&
+		     line->clock != STRACE_RELATIVE;
 	im->no_duration += line->dur_ns < 0;
 	if (import_job_call(im->job, thread, &call, start_ns, end_ns, err))
 		return -1;
