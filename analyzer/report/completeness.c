@@ -128,6 +128,7 @@ static int read_run(struct report_completeness *c, struct reel_store *st,
 	}
 	c->running_processes =
 		json_integer_value(json_object_get(job, "running"));
+	c->job_ids = json_integer_value(json_object_get(job, "job_ids"));
 	c->command_running = json_object_get(job, "command") &&
 			     !json_object_get(job, "exit_status");
 	json_decref(job);

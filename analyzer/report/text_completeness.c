@@ -178,6 +178,22 @@ static void print_worlds(const struct report_completeness *c)
 	print_line(&b);
 }
 
+/* Without a scheduler each process of a launcher has a job id of its own, as a job
+ * that has nothing to do with the others has. */
+static void print_job_ids(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (c->job_ids > 1)
+		reel_buf_printf(&b, NULL,
+				"jobs: the logs have %s job ids and are taken "
+				"for one run: if no launcher started these "
+				"processes, import the logs of each job alone",
+				reel_num_count(num, c->job_ids));
+	print_line(&b);
+}
+
 static void print_mpi(const struct report_completeness *c)
 {
 	static const char *const words[] = {
@@ -472,6 +488,7 @@ void text_completeness(const struct report *r)
 	print_launchers(c);
 	print_running(c);
 	print_worlds(c);
+	print_job_ids(c);
 	print_mpi(c);
 	print_untraced(c);
 }

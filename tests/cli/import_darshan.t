@@ -147,6 +147,12 @@ is 'times of both, from the first start' \
 	"$(sql s.db 'SELECT start_ns FROM v_event WHERE call = '"'write'"' ORDER BY 1' | tr '\n' ' ')" \
 	'500000000 10500000000 '
 
+check 'logs of one job id: no word of jobs' '! grep -q ^jobs out'
+make_log 3.41 little zlib start=1600000012 rank=3 nprocs=4 job=4243 >job/c.darshan
+import job
+check 'logs of several job ids: the report says that they are taken for one run' '"$IOREEL" report s.db |
+	tr -s "\n " " " | grep -q "jobs: the logs have 2 job ids and are taken for one run"'
+
 # --- damage -----------------------------------------------------------------
 for log in 3.00.big.bzip2 3.41.little.zlib 3.41.little.none; do
 	check "$log: cut, and with flipped bytes" "text damage $log 61"

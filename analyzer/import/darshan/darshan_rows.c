@@ -35,6 +35,7 @@ void darshan_rows_fini(struct darshan_rows *r)
 {
 	gather_free(r->gather);
 	free(r->command);
+	reel_intmap_fini(&r->jobs);
 }
 
 /* Is @job another one than that of the logs before? Without a scheduler each process has
@@ -62,7 +63,9 @@ int darshan_rows_log(struct darshan_rows *r, uint32_t source, uint32_t log,
 				 (long long)r->job_id, (long long)job->job_id);
 	if (!r->command)
 		r->job_id = job->job_id;
-	if (gather_source(r->gather, source, err))
+	if (gather_source(r->gather, source, err) ||
+	    reel_intmap_get(&r->jobs, (uint64_t)job->job_id, err) ==
+		    REEL_NO_INDEX)
 		return -1;
 	r->source = source;
 	r->log = log;
@@ -234,6 +237,9 @@ int darshan_rows_finish(struct darshan_rows *r, struct reel_error *err)
 	r->run.name = base_of(r->command, name);
 	r->run.command = r->command;
 	r->run.host = r->host[0] ? r->host : NULL;
+	snprintf(r->job_json, sizeof(r->job_json), "{\"job_ids\": %u}",
+		 r->jobs.used);
+	r->run.job_json = r->job_json;
 	r->run.start_real_ns = r->start_ns;
 	r->run.wall_ns = r->end_ns - r->start_ns;
 	return gather_finish(r->gather, &r->run, err);

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "lib/intmap.h"
+
 #include "analyzer/import/darshan/darshan_log.h"
 #include "analyzer/write/writer.h"
 
@@ -20,8 +22,10 @@ struct darshan_rows {
 	struct reel_writer_run run;
 	char *command; /* of the first log */
 	int64_t start_ns, end_ns;
-	int64_t job_id; /* of the first log */
-	char host[65];	/* the first of DXT */
+	int64_t job_id;		 /* of the first log */
+	struct reel_intmap jobs; /* ids of all */
+	char job_json[32];
+	char host[65]; /* the first of DXT */
 	/* The log at hand. */
 	uint32_t source, log;
 	const char *exe;
