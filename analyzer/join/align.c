@@ -24,8 +24,10 @@ static int read_clock(struct clock *c, const struct join_source *source,
 	c->error_ns = REEL_NO_OFFSET;
 	if (reel_store_int(source->st, "SELECT start_real_ns FROM run",
 			   &c->start_real_ns, &c->known, err) ||
-	    reel_store_int(source->st, "SELECT span_ns FROM run", &c->span_ns,
-			   &has, err) ||
+	    /* A log of counters has no events, or those of a part of the job. */
+	    reel_store_int(source->st,
+			   "SELECT max(span_ns, ifnull(wall_ns, 0)) FROM run",
+			   &c->span_ns, &has, err) ||
 	    reel_store_int(source->st, "SELECT clock_error_ns FROM run",
 			   &c->error_ns, &has, err))
 		return -1;

@@ -81,6 +81,14 @@ is 'clocks that do not overlap: refused' "$(fails later.strace dated.json)" '1 1
 check 'the reason is named' 'grep -q "by their clocks.*give --shift" err'
 check 'and the method that finds a shift, as one of the clocks is wrong' '
 	grep -q "or --align reads, which finds one$" err && import --align reads later.strace dated.json'
+# A log of counters has no events, and with DXT Darshan may have left the later ones out:
+# its job goes on to its end.
+for dxt in no yes; do
+	python3 "$TOP/tests/cli/darshan_log.py" 3.41 little zlib start=1794999997 dxt=$dxt >job.darshan
+	check "a profile within the run of a Darshan log, DXT: $dxt" 'import job.darshan dated.json && import dated.json job.darshan'
+done
+python3 "$TOP/tests/cli/darshan_log.py" 3.41 little zlib start=1794999990 dxt=no >job.darshan
+is 'a profile after its end is refused' "$(fails job.darshan dated.json)" '1 1 0'
 make_job regular 1 >out
 sed 's/17950000/17950900/' job.strace >later.strace
 is 'clocks that do not overlap, and no distinct place: refused' "$(fails later.strace dated.json)" '1 1 0'
