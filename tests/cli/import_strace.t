@@ -289,4 +289,12 @@ for of in reused.strace reused; do
 		"$(rows "SELECT path, count(*), sum(bytes) FROM v_event GROUP BY path ORDER BY path")" \
 		'/d/last 2 30;/d/new 5 60;/d/old 3 10;'
 done
+
+# strace -s 0 prints no word of a command.
+cat >none.strace <<'EOF'
+7 1700000000.000000 execve("/usr/bin/python3", [...], 0x7ffe /* 9 vars */) = 0 <0.000100>
+7 1700000000.000200 openat(AT_FDCWD, "/d/x", O_RDONLY) = 3 <0.000010>
+EOF
+import none.strace
+is 'a command without its words is its program' "$(rows 'SELECT name, command FROM run')" 'python3 /usr/bin/python3;'
 finish

@@ -298,6 +298,9 @@ static int command_text(struct importer *im, struct strace_text list,
 			if (arg.len == 2)
 				break;
 		}
+		/* with -s 0 the list is [...], too */
+		if (!im->text.len && arg.len && *arg.at == '.')
+			break;
 		if (strace_unescape(arg, im->paths.path2,
 				    sizeof(im->paths.path2)) < 0)
 			break;
