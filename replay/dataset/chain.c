@@ -125,15 +125,21 @@ static int chain_open(void **state, const struct dataset *d, uint64_t file,
 	return 0;
 }
 
-/* The state after @from. */
-static uint32_t next_state(struct chain *c, uint32_t from)
+/* The state after @from. @reads: of those that read, where one may follow. */
+static uint32_t next_state(struct chain *c, uint32_t from, bool reads)
 {
-	const struct workload_access_state *s = &c->io->access->chain[from];
-	double share = random_share(&c->random);
+	const struct workload_access *a = c->io->access;
+	const struct workload_access_state *s = &a->chain[from];
+	double share = random_share(&c->random), sum = 0;
 	uint32_t last = from;
 
+	for (uint32_t i = 0; reads && i < s->next_n; i++)
+		if (a->chain[i].bytes)
+			sum += s->next[i];
+	if (sum > 0)
+		share *= sum;
 	for (uint32_t i = 0; i < s->next_n; i++) {
-		if (s->next[i] <= 0)
+		if (s->next[i] <= 0 || (sum > 0 && !a->chain[i].bytes))
 			continue;
 		last = i;
 		share -= s->next[i];
@@ -179,7 +185,8 @@ static int read_state(struct chain *c, struct reel_error *err)
 	const struct workload_access_state *s = &c->io->access->chain[c->state];
 	uint64_t n, at, done = 0;
 
-	c->state = next_state(c, c->state);
+	/* A stream asks for more at the end of its file, wherever the chain is. */
+	c->state = next_state(c, c->state, c->stream);
 	if (!s->bytes)
 		return io_pread(c->io, c->fd, c->buf, 1, c->size, err) < 0 ? -1
 									   : 0;
@@ -217,7 +224,7 @@ static int read_end(struct chain *c, struct reel_error *err)
 	for (uint32_t i = 0; i < a->chain_n && !a->chain[state].bytes; i++) {
 		if (io_pread(c->io, c->fd, c->buf, 1, c->size, err) < 0)
 			return -1;
-		state = next_state(c, state);
+		state = next_state(c, state, false);
 	}
 	return 0;
 }

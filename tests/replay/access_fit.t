@@ -28,6 +28,10 @@ for epoch in range(2):
             while os.read(fd, 4096):
                 pass
             os.read(fd, 4096)
+        elif how == "head":  # a header, then blocks
+            os.read(fd, 512)
+            while os.read(fd, 1024):
+                pass
         elif how == "jumps":  # a header, then records behind gaps, until all is read
             got = 0
             while got < size:
@@ -67,6 +71,7 @@ check 'reads of TensorFlow: no chain' 'recorded usual tfrecord 1000000 pieces &&
 check 'another buffer: a chain of it' 'recorded large tfrecord 3000000 large && [ "$(field large.json "[s[\"bytes\"] for s in d[\"access\"][\"chain\"]]")" = "[1048576, 0]" ]'
 check 'no format, whole files of several sizes: a read and an end each' 'recorded whole bin 300001 whole && as_recorded whole whole && [ "$(grep "^0:" b)" = "0: 12" ] && [ "$(grep -c "^30[0-9]*: 2$" b)" = 6 ] && [ "$(grep -c "" b)" = 7 ]'
 check 'files whose ends are read twice: the chain ends' 'recorded ends gz 40960 ends && as_recorded ends ends && [ "$(grep "^4096:" a)" = "$(grep "^4096:" b)" ]'
+check 'a header and blocks of files of several sizes: a header each' 'recorded head bin 30001 head && as_recorded head head && cmp a b && [ "$(grep "^512:" b)" = "512: 12" ]'
 check 'no format, jumps: sizes and strides as recorded' 'recorded jumps bin 2000000 jumps && as_recorded jumps jumps && python3 -c "
 import json
 chain = json.load(open(\"jumps.json\"))[\"access\"][\"chain\"]
