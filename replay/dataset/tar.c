@@ -96,6 +96,9 @@ static void put_zeros(struct file_out *out, uint64_t n)
 	}
 }
 
+/* The blocks of a sample as put_member() writes it, but for those of its payload. */
+#define MEMBER_BYTES (3 * BLOCK)
+
 static void put_member(struct file_out *out, const struct dataset *d,
 		       uint64_t sample)
 {
@@ -121,7 +124,8 @@ static uint64_t archive_bytes(const struct dataset *d, uint64_t file)
 		 bytes = (uint64_t)2 * BLOCK;
 
 	for (uint64_t i = 0; i < d->samples_per_file; i++)
-		bytes += 3 * BLOCK + blocks(dataset_sample_bytes(d, first + i));
+		bytes += MEMBER_BYTES +
+			 blocks(dataset_sample_bytes(d, first + i));
 	return (bytes + RECORD - 1) / RECORD * RECORD;
 }
 
@@ -146,7 +150,8 @@ static int tar_write(const struct dataset *d, uint64_t file, const char *path,
 			      packed_bytes(d, file));
 	for (uint64_t i = 0; i < d->samples_per_file; i++) {
 		put_member(&out, d, first + i);
-		done += 3 * BLOCK + blocks(dataset_sample_bytes(d, first + i));
+		done += MEMBER_BYTES +
+			blocks(dataset_sample_bytes(d, first + i));
 	}
 	put_zeros(&out, (uint64_t)2 * BLOCK + bytes - done);
 	if (d->is->compression)
@@ -330,6 +335,17 @@ static size_t key_bytes(const char *name, size_t n)
 	return dot ? (size_t)(dot - name) : n;
 }
 
+/* Let @sample of a payload take @used bytes of its archive: those of the headers of
+ * more members, or of PAX, are payload of the benchmark's one. */
+static void fill_blocks(int64_t *sample, uint64_t used)
+{
+	int64_t more = (int64_t)used -
+		       (int64_t)(MEMBER_BYTES + blocks((uint64_t)*sample));
+
+	if (*sample + more > 0)
+		*sample += more;
+}
+
 /* A sample is the files with one key, one after another, but for its class. */
 static int tar_inspect(const char *path, int64_t **sizes, uint32_t *n,
 		       uint32_t *room, struct reel_error *err)
@@ -340,7 +356,7 @@ static int tar_inspect(const char *path, int64_t **sizes, uint32_t *n,
 	size_t key_n = 0;
 	struct header h;
 	struct stat st;
-	uint64_t at = 0, size, most;
+	uint64_t at = 0, size, most, used = 0, before = 0;
 	int rc = 0;
 
 	if (!f || stat(path, &st))
@@ -358,6 +374,7 @@ static int tar_inspect(const char *path, int64_t **sizes, uint32_t *n,
 		    size > most - at)
 			break;
 		at += BLOCK + blocks(size);
+		before += BLOCK + blocks(size);
 		if (gzseek(f, (z_off_t)at, SEEK_SET) < 0)
 			break;
 		if (h.type && h.type != '0') /* a folder, or about the next */
@@ -367,12 +384,19 @@ static int tar_inspect(const char *path, int64_t **sizes, uint32_t *n,
 					      err);
 			if (rc)
 				break;
+			if (*n > n_before)
+				fill_blocks(&(*sizes)[*n - 1], used);
 			(*sizes)[(*n)++] = 0;
 			memcpy(key, h.name, of);
 			key_n = of;
+			used = 0;
 		}
 		(*sizes)[*n - 1] += label ? 0 : (int64_t)size;
+		used += before;
+		before = 0;
 	}
+	if (*n > n_before)
+		fill_blocks(&(*sizes)[*n - 1], used);
 out:
 	if (f)
 		gzclose(f);

@@ -185,4 +185,27 @@ done
 epochs() { python3 -c "import json; d = json.load(open('$1.json')); print(d['epochs'], d['dataset']['samples_per_file'], d['pipeline']['repeats'])"; }
 is 'three passes over the files are three epochs' "$(epochs passes)" '3 1 1'
 is 'files that are read whole again in any order repeat' "$(epochs mixed)" '1 1 3'
+
+# Samples of several members, with headers of PAX, as webdataset writes them.
+python3 - <<'PY'
+import io, os, tarfile
+os.mkdir("shards")
+for shard in range(2):
+    with tarfile.open("shards/%d.tar" % shard, "w", format=tarfile.PAX_FORMAT) as tar:
+        for i in range(40):
+            for suffix, size in ("jpg", 9000 + 100 * i), ("json", 300), ("cls", 1):
+                member = tarfile.TarInfo("%03d.%s" % (i, suffix))
+                member.size, member.mtime = size, 1.5
+                tar.addfile(member, io.BytesIO(bytes(size)))
+PY
+job shards <<'PY'
+import ioreel
+for step in ioreel.steps(range(2)):
+    with open("shards/%d.tar" % step, "rb") as f:
+        f.read()
+PY
+"$IOREEL" gen -q shards.json shards.data
+# bytes FOLDER: the sizes of the archives in it.
+bytes() { find "$1" -name '*.tar' -printf '%s\n' | sort; }
+is 'archives of samples of several members are as large' "$(bytes shards.data)" "$(bytes shards)"
 finish
