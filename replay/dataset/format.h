@@ -34,6 +34,8 @@ struct format_storage {
 	int64_t chunk_samples;	/* that have a part in a chunk; 0: whole ones */
 	int64_t payload_bytes;	/* decompressed; 0: the file does not say */
 	int64_t row_group_rows; /* of parquet; 0: the file does not say */
+	int64_t arrays_bytes;	/* of all arrays of hdf5, decompressed */
+	int64_t chunks;		/* of all of them */
 };
 
 struct format {

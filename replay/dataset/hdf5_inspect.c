@@ -141,6 +141,30 @@ static bool has_parts(hid_t array, int rank, const hsize_t *shape)
 	return parts && shape[0] > 1;
 }
 
+/* Add the bytes of @array, and its chunks of @shape. */
+static void add_array(struct format_storage *out, hid_t array, int rank,
+		      const hsize_t *shape, uint64_t item)
+{
+	hid_t space = H5Dget_space(array);
+	hsize_t is[RANK_MOST] = {0};
+	uint64_t bytes = item, chunks = 1;
+	int of = H5Sget_simple_extent_dims(space, is, NULL);
+
+	H5Sclose(space);
+	for (int i = 0; i < of; i++) {
+		hsize_t part = rank == of && shape[i] ? shape[i] : 1;
+
+		if (__builtin_mul_overflow(bytes, is[i], &bytes) ||
+		    __builtin_mul_overflow(chunks, (is[i] + part - 1) / part,
+					   &chunks))
+			return;
+	}
+	if (bytes < INT64_MAX / 2 && out->arrays_bytes < INT64_MAX / 2)
+		out->arrays_bytes += (int64_t)bytes;
+	if (rank > 0 && chunks < UINT32_MAX && out->chunks < UINT32_MAX)
+		out->chunks += (int64_t)chunks;
+}
+
 static void look_at_storage(struct stored *s, hid_t array)
 {
 	hid_t type = H5Dget_type(array), p = H5Dget_create_plist(array);
@@ -153,6 +177,7 @@ static void look_at_storage(struct stored *s, hid_t array)
 
 	if (H5Pget_layout(p) == H5D_CHUNKED)
 		rank = H5Pget_chunk(p, RANK_MOST, shape);
+	add_array(s->out, array, rank, shape, chunk);
 	for (int i = 0; i < rank; i++)
 		if (__builtin_mul_overflow(chunk, shape[i], &chunk))
 			rank = 0;

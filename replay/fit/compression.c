@@ -96,9 +96,14 @@ static int fit_from_files(struct fit *f, const struct format *format,
 
 	d->compression = s->gzip * 2 > s->seen ? WORKLOAD_GZIP : WORKLOAD_PLAIN;
 	d->labels = (d->format != WORKLOAD_NPZ && d->format != WORKLOAD_HDF5) ||
-		    (!f->partial && s->labels * 2 > s->seen);
+		    (!f->partial && !f->arrays && s->labels * 2 > s->seen);
 	d->chunk_bytes = s->first.chunk_bytes;
-	d->chunk_samples = d->sample_bytes.n > 1 ? 0 : s->first.chunk_samples;
+	d->chunk_samples =
+		d->sample_bytes.n > 1 || f->arrays ? 0 : s->first.chunk_samples;
+	/* The arrays become one, of as many chunks as they have. */
+	if (f->arrays && d->chunk_bytes && s->first.chunks)
+		d->chunk_bytes = (s->first.arrays_bytes + s->first.chunks - 1) /
+				 s->first.chunks;
 	if (d->compression && s->first.level)
 		d->compression_level = s->first.level;
 	if (fit_reason(f, "dataset.compression", 0.95,
@@ -107,10 +112,19 @@ static int fit_from_files(struct fit *f, const struct format *format,
 		return -1;
 	if (d->format == WORKLOAD_HDF5 &&
 	    fit_reason(f, "dataset.chunk_bytes", 0.95,
-		       d->chunk_bytes ? "the chunks of the largest array of a "
-					"file that is still there"
-				      : "the largest array of a file that is "
-					"still there is contiguous"))
+		       d->chunk_bytes && f->arrays
+			       ? "mean chunk of the arrays of a file that is "
+				 "still there"
+		       : d->chunk_bytes
+			       ? "the chunks of the largest array of a file "
+				 "that is still there"
+			       : "the largest array of a file that is "
+				 "still there is contiguous"))
+		return -1;
+	if (d->format == WORKLOAD_HDF5 && d->labels &&
+	    fit_reason(f, "dataset.labels", 0.3,
+		       "the files have arrays of other types beside the "
+		       "largest: the benchmark reads rows of that alone"))
 		return -1;
 	if (d->chunk_samples &&
 	    fit_reason(f, "dataset.chunk_samples", 0.95,

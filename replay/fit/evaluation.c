@@ -213,9 +213,12 @@ static int put_sizes_of_files(struct fit *f, const struct format *format)
 	for (uint32_t i = 0; i < f->evaluated; i++) {
 		int64_t size = f->file[f->files + i].size;
 
-		value[i] = format && format->payload
-				   ? (int64_t)format->payload((uint64_t)size, 1)
-				   : size;
+		value[i] =
+			f->arrays ? fit_arrays_bytes(format,
+						     f->file[f->files + i].path)
+			: format && format->payload
+				? (int64_t)format->payload((uint64_t)size, 1)
+				: size;
 	}
 	rc = put_sizes(f, value, f->evaluated);
 	free(value);
@@ -233,7 +236,8 @@ static int fit_evaluation_samples(struct fit *f)
 	int rc = 0;
 
 	to->samples_per_file = f->w->dataset.samples_per_file;
-	if (fit_one_sample(f->w->dataset.format) || !format || !format->inspect)
+	if (fit_one_sample(f->w->dataset.format) || f->arrays || !format ||
+	    !format->inspect)
 		return to->samples_per_file == 1 ? put_sizes_of_files(f, format)
 						 : 0;
 	for (uint32_t i = 0; !rc && i < f->evaluated; i++)

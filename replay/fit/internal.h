@@ -84,6 +84,7 @@ struct fit {
 	bool sample_a_visit;	  /* a file of several samples */
 	uint32_t opens_of_sample; /* visits that a sample takes, where it is
 				   * a visit or a file; 0: not seen */
+	bool arrays;		  /* a sample is all arrays of a file */
 	bool mapped;		  /* most bytes were pages of mappings */
 	bool partial; /* archives of which some members are not read */
 };
@@ -134,6 +135,9 @@ void fit_sample_a_step(struct fit *f);
 
 /* Does the first rank evaluate at @ns? */
 bool fit_evaluates(const struct fit *f, int64_t ns);
+
+/* The bytes of all arrays of the file @path, decompressed; 0: it cannot be read. */
+int64_t fit_arrays_bytes(const struct format *format, const char *path);
 
 /* The bytes that visits read, of the sizes of their files; 0: these have none. */
 double fit_read_share(const struct fit *f);

@@ -14,6 +14,7 @@
 
 #define INSPECT_MOST 1000000 /* samples whose sizes are looked at */
 #define SERIES_MOST 65536    /* those whose order is kept */
+#define WHOLE_LEAST 0.9	     /* of the bytes of files: they are read whole */
 
 /* --- samples -------------------------------------------------------------- */
 
@@ -118,7 +119,7 @@ static int are_samples(struct fit *f, bool *out)
 	*out = n && 10 * (int64_t)n >= 9 * f->steps &&
 	       f->visits < 2 * f->files * f->passes &&
 	       (f->w->dataset.format == WORKLOAD_RAW ||
-		(read >= 0.9 && read <= 1.1));
+		(read >= WHOLE_LEAST && read <= 1.1));
 	return rc;
 }
 
@@ -146,6 +147,49 @@ static int sample_a_whole_file(struct fit *f, const struct format *format,
 			  "sizes of the files");
 }
 
+int64_t fit_arrays_bytes(const struct format *format, const char *path)
+{
+	struct format_storage is;
+
+	return format && format->storage && format->storage(path, &is)
+		       ? is.arrays_bytes
+		       : 0;
+}
+
+/* A sample is all arrays of a file of HDF5, as of a volume and its mask, where each
+ * batch reads files of its own to their ends. 1; 0: it is not; -1. */
+static int sample_all_arrays(struct fit *f, const struct format *format)
+{
+	int64_t *value;
+	uint32_t n = 0;
+	bool whole;
+	int rc;
+
+	if (are_samples(f, &whole))
+		return -1;
+	if (!whole)
+		return 0;
+	value = reel_alloc(f->files, sizeof(*value), f->err);
+	if (!value)
+		return -1;
+	while (n < f->files &&
+	       (value[n] = fit_arrays_bytes(format, f->file[n].path)))
+		n++;
+	f->arrays = n == f->files;
+	if (f->arrays)
+		f->w->dataset.samples_per_file = 1;
+	rc = !f->arrays
+		     ? 0
+		     : fit_sizes(f, value, n, true) ||
+			       fit_reason(f, "dataset.samples_per_file", 0.9,
+					  "each batch reads files of its own, "
+					  "to their ends") ||
+			       fit_reason(f, "dataset.sample_bytes", 0.9,
+					  "sizes of all arrays of the files");
+	free(value);
+	return rc ? -1 : f->arrays;
+}
+
 /* One sample a file, which holds nothing else. */
 static int sample_a_file(struct fit *f, const struct format *format)
 {
@@ -156,13 +200,14 @@ static int sample_a_file(struct fit *f, const struct format *format)
 		return sample_a_step(f, format,
 				     "fewer files than steps, which find them "
 				     "in memory");
+	if (fit_reason(f, "dataset.samples_per_file", parts ? 0.1 : 0.9,
+		       parts ? "files of this format hold one sample as a "
+			       "rule, but the steps of an epoch are more than "
+			       "the files"
+			     : "files of this format hold one sample as a "
+			       "rule"))
+		return -1;
 	return fit_sizes_of_files(f, format, 1) ||
-	       fit_reason(f, "dataset.samples_per_file", parts ? 0.1 : 0.9,
-			  parts ? "files of this format hold one sample as a "
-				  "rule, but the steps of an epoch are more "
-				  "than the files"
-				: "files of this format hold one sample as a "
-				  "rule") ||
 	       fit_reason(f, "dataset.sample_bytes", parts ? 0.1 : 0.95,
 			  "sizes of the files without the format's own bytes");
 }
@@ -233,7 +278,7 @@ static int samples_of_steps(struct fit *f, const struct format *format)
 
 	if (d->format == WORKLOAD_RAW && f->steps_of_epoch &&
 	    f->files >= 2 * f->steps_of_epoch * f->ranks &&
-	    fit_read_share(f) >= 0.9)
+	    fit_read_share(f) >= WHOLE_LEAST)
 		return fit_reason(f, "dataset.samples_per_file", 0.7,
 				  "%u files are read whole in the %lld steps "
 				  "of an epoch",
@@ -261,6 +306,7 @@ static int samples_of_files(struct fit *f)
 	struct workload_dataset *d = &f->w->dataset;
 	const struct format *format = format_of(d->format);
 	uint64_t samples = 0;
+	int rc = 0;
 
 	if (f->mapped)
 		return fit_pages(f);
@@ -294,6 +340,10 @@ static int samples_of_files(struct fit *f)
 				       "each batch reads files of its own") ||
 			       sample_a_whole_file(f, NULL, 0.95);
 	}
+	if (d->format == WORKLOAD_HDF5)
+		rc = sample_all_arrays(f, format);
+	if (rc)
+		return rc < 0 ? -1 : 0;
 	if (format && format->inspect && inspect_files(f, format, &samples))
 		return -1;
 	if (samples) {

@@ -69,4 +69,46 @@ for name in \"bytes read\", \"transfer size, mean\", \"transfer size, median\":
     assert abs(f[name][\"d\"]) < 0.15, f"'
 check 'the mark of a data set names them' '! "$IOREEL" run -q job.json --data d --set dataset.chunk_samples=32 2>err >out && grep -q "chunk_samples. differs" err &&
 	! "$IOREEL" run -q job.json --data d --set dataset.chunk_samples=0 2>err >out && grep -q "differs" err'
+
+# A volume and its mask in a file of each sample, which batches read whole.
+cat >volumes.py <<'PY'
+import os, random
+import h5py, numpy
+rng = numpy.random.default_rng(1)
+if not os.path.isdir("v"):
+    os.mkdir("v")
+    for i in range(32):
+        n = 60 + i
+        with h5py.File("v/%02d.h5" % i, "w") as f:
+            f.create_dataset("image", data=rng.random((n, n), dtype=numpy.float32),
+                             chunks=(32, 32), compression="gzip")
+            f.create_dataset("mask", data=rng.integers(0, 256, (n, n), dtype=numpy.uint8),
+                             chunks=(32, 32), compression="lzf")
+            f["label"] = i
+    raise SystemExit
+import ioreel
+random.seed(1)
+for epoch in range(2):
+    order = random.sample(range(32), 32)
+    with ioreel.span("epoch", epoch):
+        for at in range(0, 32, 4):
+            with ioreel.span("step"):
+                with ioreel.span("fetch"), ioreel.span("preprocess"):
+                    for i in order[at:at + 4]:
+                        with h5py.File("v/%02d.h5" % i, "r") as f:
+                            f["image"][:], f["mask"][:], f["label"][()]
+PY
+"$python" volumes.py
+rm -rf job.reel d
+"$IOREEL" record -q -o job.reel -- "$python" volumes.py
+check 'all arrays of a file are a sample: fit' '"$IOREEL" fit -q job.reel -o job.json'
+is 'all arrays of a file are a sample, not the rows of one' "$(key '["dataset"]["files"]') $(key '["dataset"]["samples_per_file"]') $(key '["pipeline"]["batch"]')" '32 1 4'
+is 'its bytes are theirs' "$(key '["dataset"]["series_bytes"]' | tr -d '[],' | cut -d' ' -f 1-2)" '18008 18613'
+"$IOREEL" gen -q job.json d
+"$IOREEL" run -q job.json --data d -o run.db >out
+"$IOREEL" compare --json --class data job.reel run.db >compared
+check 'all arrays of a file are a sample: the benchmark reads their bytes' 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}[\"bytes read\"]
+assert abs(f[\"d\"]) < 0.1, f"'
 finish
