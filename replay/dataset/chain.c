@@ -7,8 +7,9 @@
  * epoch and that sample alone.
  *
  * A sample has its share of the bytes: the chain goes on until as many bytes were
- * read as the samples so far have. A read that would leave the file is moved: modulo
- * the file's size, and cut at its end.
+ * read as the samples so far have. A read that would leave the file is moved, modulo
+ * the file's size, and one behind the end to where the rest of the sample has room; a
+ * read is cut at the end.
  *
  * A chain without a seek is a stream: it asks for more at the end of its file alone,
  * and reads the bytes of the format, such as the headers of a tar, with the samples.
@@ -163,16 +164,20 @@ static void begin_chain(struct chain *c, uint64_t sample)
 	c->read = c->due = c->taken = 0;
 }
 
-/* Move the read of @s into the file: its offset, and *@n bytes of it. */
+/* Move the read of @s into the file: its offset, and *@n bytes of it. One behind the
+ * end comes to where the rest of its sample has room. */
 static uint64_t place(const struct chain *c,
 		      const struct workload_access_state *s, uint64_t *n)
 {
 	int64_t size = (int64_t)c->size;
-	int64_t stride = c->begun ? s->stride % size : 0;
-	int64_t at = ((int64_t)c->at + stride) % size;
+	int64_t stride = c->begun ? s->stride : 0;
+	int64_t rest = (int64_t)(c->due > c->read ? c->due - c->read : 0);
+	int64_t to = (int64_t)c->at + stride, at = to % size;
 
 	if (at < 0)
 		at += size;
+	if (to >= size && rest <= size && at > size - rest)
+		at = size - rest;
 	*n = (uint64_t)s->bytes;
 	if (*n > c->size - (uint64_t)at)
 		*n = c->size - (uint64_t)at;

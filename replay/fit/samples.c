@@ -147,6 +147,26 @@ static int sample_a_whole_file(struct fit *f, const struct format *format,
 			  "sizes of the files");
 }
 
+/* Do readers take a part of each file, as a segment of a recording or the header of a
+ * picture? */
+static bool reads_parts(const struct fit *f)
+{
+	double share = fit_read_share(f);
+
+	return share > 0 && share < WHOLE_LEAST;
+}
+
+/* Such a part. The benchmark's files have no more than that. */
+static int sample_a_part(struct fit *f)
+{
+	return fit_sizes_of_visits(f) ||
+	       fit_reason(f, "dataset.sample_bytes", 0.5,
+			  "bytes that were read from an open to the close, "
+			  "%.0f %% of the bytes of the files: those of the "
+			  "benchmark have no more",
+			  100 * fit_read_share(f));
+}
+
 int64_t fit_arrays_bytes(const struct format *format, const char *path)
 {
 	struct format_storage is;
@@ -190,6 +210,11 @@ static int sample_all_arrays(struct fit *f, const struct format *format)
 	return rc ? -1 : f->arrays;
 }
 
+static bool is_picture(int format)
+{
+	return format == WORKLOAD_JPEG || format == WORKLOAD_PNG;
+}
+
 /* One sample a file, which holds nothing else. */
 static int sample_a_file(struct fit *f, const struct format *format)
 {
@@ -207,6 +232,9 @@ static int sample_a_file(struct fit *f, const struct format *format)
 			     : "files of this format hold one sample as a "
 			       "rule"))
 		return -1;
+	if (!parts && is_picture(f->w->dataset.format) &&
+	    f->opens_of_sample < 2 && reads_parts(f))
+		return sample_a_part(f);
 	return fit_sizes_of_files(f, format, 1) ||
 	       fit_reason(f, "dataset.sample_bytes", parts ? 0.1 : 0.95,
 			  "sizes of the files without the format's own bytes");
@@ -334,11 +362,15 @@ static int samples_of_files(struct fit *f)
 					  "epoch, beside opens that look at "
 					  "its start") ||
 			       sample_a_whole_file(f, NULL, 0.95);
-		if (whole)
+		if (whole) {
+			d->samples_per_file = 1;
 			return fit_reason(
 				       f, "dataset.samples_per_file", 0.9,
 				       "each batch reads files of its own") ||
-			       sample_a_whole_file(f, NULL, 0.95);
+			       (reads_parts(f)
+					? sample_a_part(f)
+					: sample_a_whole_file(f, NULL, 0.95));
+		}
 	}
 	if (d->format == WORKLOAD_HDF5)
 		rc = sample_all_arrays(f, format);

@@ -208,4 +208,37 @@ PY
 # bytes FOLDER: the sizes of the archives in it.
 bytes() { find "$1" -name '*.tar' -printf '%s\n' | sort; }
 is 'archives of samples of several members are as large' "$(bytes shards.data)" "$(bytes shards)"
+
+# A segment of each recording at a random place behind its header, and the headers of
+# pictures: the benchmark reads as much, not whole files.
+mkdir segments headers
+for i in $(seq 10 41); do
+	head -c $((100000 + 1000 * i)) /dev/urandom | tee segments/$i.raw >headers/$i.jpg
+done
+for part in segments headers; do
+	job $part <<PY
+import ioreel, os, random
+random.seed(4)
+names = sorted(os.listdir("$part"))
+for epoch in range(2):
+    order = random.sample(names, len(names))
+    with ioreel.span("epoch", epoch):
+        for at in range(0, 32, 4):
+            with ioreel.span("step"):
+                with ioreel.span("fetch"), ioreel.span("preprocess"):
+                    for name in order[at:at + 4]:
+                        fd = os.open("$part/" + name, os.O_RDONLY)
+                        os.read(fd, 4096)
+                        if "$part" == "segments":
+                            os.lseek(fd, random.randrange(20000, 80000), os.SEEK_SET)
+                            os.read(fd, 4096)
+                            os.read(fd, 16384)
+                        os.close(fd)
+PY
+	"$IOREEL" gen -q $part.json $part.data
+	"$IOREEL" run -q $part.json --data $part.data --json >run.json
+	read_bytes() { python3 -c "import json; print(round(json.load(open('run.json'))['read_bytes'] / $1, 1))"; }
+	case $part in segments) all=$((64 * 24576)) ;; *) all=$((64 * 4096)) ;; esac
+	is "$part of files: the bytes that the job reads" "$(read_bytes $all)" 1.0
+done
 finish
