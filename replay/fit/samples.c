@@ -394,7 +394,7 @@ static int samples_of_files(struct fit *f)
 		fit_drop_looks(f);
 		return 0;
 	}
-	if (fit_reopens(f) && fit_reads_whole(f) && f->steps > f->visits)
+	if (fit_reopens(f) && f->steps > f->visits)
 		return sample_a_step(f, format,
 				     "the steps are more than the visits of "
 				     "files");

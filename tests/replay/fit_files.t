@@ -241,4 +241,23 @@ PY
 	case $part in segments) all=$((64 * 24576)) ;; *) all=$((64 * 4096)) ;; esac
 	is "$part of files: the bytes that the job reads" "$(read_bytes $all)" 1.0
 done
+
+# One archive of many samples, opened once in an epoch by each of two readers.
+head -c 4000000 /dev/urandom >archive.zip
+job archive <<'PY'
+import ioreel, os, random
+random.seed(4)
+for epoch in range(2):
+    files = [os.open("archive.zip", os.O_RDONLY) for _ in range(2)]
+    with ioreel.span("epoch", epoch):
+        for step in range(20):
+            with ioreel.span("step"):
+                with ioreel.span("fetch"), ioreel.span("preprocess"):
+                    for i in range(4):
+                        os.pread(files[step % 2], random.randrange(20000, 60000), random.randrange(3900000))
+    for fd in files:
+        os.close(fd)
+PY
+steps() { python3 -c "import json; d = json.load(open('$1.json')); print(d['dataset']['files'] * d['dataset']['samples_per_file'] / d['pipeline']['batch'])"; }
+is 'a file of which each step reads a part: its steps' "$(steps archive)" 20.0
 finish
