@@ -232,6 +232,9 @@ static int sample_a_file(struct fit *f, const struct format *format)
 			     : "files of this format hold one sample as a "
 			       "rule"))
 		return -1;
+	/* As load_file() does, of each. */
+	if (f->w->dataset.format == WORKLOAD_SAFETENSORS && fit_reopens(f))
+		f->opens_of_sample = FIT_SAFETENSORS_OPENS;
 	if (!parts && is_picture(f->w->dataset.format) &&
 	    f->opens_of_sample < 2 && reads_parts(f))
 		return sample_a_part(f);
