@@ -49,7 +49,7 @@ else
 	skip 'a first slow read that fetched nothing has a record of it' 'no read from the cache was slow'
 fi
 is 'a read that waited for a pipe is not looked up' "$(
-	(sleep 0.1; echo late) |
+	(sleep 1; echo late) |
 		"$IOREEL" record -q -o p.reel -- dd of=/dev/null bs=16 count=1 2>/dev/null
 	"$IOREEL" sql p.reel 'select result, dur_ns > 50000000, arg2 from event
 		where call_id = (select call_id from call where name = '"'read'"')' \
