@@ -606,6 +606,16 @@ def own_queue():
     get(None, 0.01)
     sys.modules["ioreel.shim"].fetching = lambda: 1
     get(Array(4))  # the program marks it
+    sys.modules["ioreel.shim"].fetching = lambda: 0
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:  # a worker of a loader, which trains nothing
+        streams.clear()
+        get(Array(4))
+        print("child:", *(tree(s) for s in streams.values()))
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
 
 
 def own_queue_beside():

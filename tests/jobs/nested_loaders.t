@@ -79,7 +79,7 @@ loop 'iterators without an end: gradients off are evaluations' without_end \
 	'E0(S0(F0 F0) S1(F1) S2(F2 V0(F F)) S3(F3) S4(F4 V1(F F)))'
 loop 'one that ends, and goes on' with_end \
 	'E0(S0(F0) S1(F1)) E1(S2(F2) S3(F3))'
-loop 'a training that takes its batches from a queue' own_queue 'F F F'
+loop 'a training that takes its batches from a queue' own_queue "$(printf '%s\n' 'child:' 'F F F')"
 loop 'one that has a loader, too' own_queue_beside 'E0(S0(F F0))'
 loop 'the end of the interpreter' left_open 'E0(S0(F F0))'
 finish

@@ -353,6 +353,7 @@ def _forked():
     _unsure.clear()
     del _cpu[:]
     _local.thread = Thread()
+    _local.trains = False  # a worker, that a training forked
     shim.forget()
 
 
