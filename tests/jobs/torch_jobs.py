@@ -520,56 +520,7 @@ def trained_and_evaluated(train, held_out):
     print("done")
 
 
-def handed_over():
-    """Threads and processes of the program make the batches."""
-    import multiprocessing
-    import queue
-    from concurrent.futures import ThreadPoolExecutor
-    model = torch.nn.Linear(8, 2)
-    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
-
-    def train(batch):
-        optimizer.zero_grad()
-        model(batch).sum().backward()
-        optimizer.step()
-
-    def put(batches, make):
-        for _ in range(4):
-            time.sleep(0.05)
-            batches.put(make())
-    ready = queue.Queue()
-    threading.Thread(target=put, args=(ready, lambda: torch.ones(3, 8))).start()
-    for _ in range(4):  # the first batch comes before it trains
-        train(ready.get())
-    with ThreadPoolExecutor() as pool:
-        pool.submit(time.sleep, 0.01).result()
-        for made in [pool.submit(torch.ones, 3, 8) for _ in range(3)]:
-            train(made.result())
-        for batch in pool.map(torch.ones, (3, 3), (8, 8)):
-            train(batch)
-    fork = multiprocessing.get_context("fork")
-    made = fork.Queue()
-    maker = fork.Process(target=put, args=(made, lambda: [[1.] * 8, array()]))
-    maker.start()
-    for _ in range(4):
-        train(torch.from_numpy(made.get()[1]))
-    maker.join()
-    with fork.Pool(1) as pool:
-        for batch in pool.imap(array, range(2)):
-            train(torch.from_numpy(batch))
-        train(torch.from_numpy(pool.apply(array)))
-    mine, other = fork.Pipe()
-    other.send({"x": array()})
-    train(torch.from_numpy(mine.recv()["x"]))
-    print("done")
-
-
-def array(_=0):
-    import numpy
-    return numpy.ones((3, 8), numpy.float32)
-
-
-def prefetched():
+def prefetch_generator():
     """A thread advances the iterator of a DataLoader."""
     from prefetch_generator import BackgroundGenerator
 

@@ -77,7 +77,7 @@ maybe distributed 'import torch.distributed.checkpoint as d; d.async_save' \
 	'checkpoint 3, restore 1'
 maybe lightning 'import lightning' \
 	'backward 6, checkpoint 1, epoch 2, eval 3, fetch 17, optimizer 6, preprocess 12, step 6'
-maybe prefetched 'import prefetch_generator' \
+maybe prefetch_generator 'import prefetch_generator' \
 	'backward 6, epoch 2, eval 2, fetch 16, optimizer 6, preprocess 24, step 6'
 maybe monai_thread 'import monai' \
 	'backward 6, epoch 2, eval 2, fetch 12, optimizer 6, preprocess 24, step 6'
