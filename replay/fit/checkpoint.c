@@ -352,34 +352,6 @@ static int fit_file(struct fit *f, const struct fit_saves *s, uint32_t i)
 			  (long long)g->own, (long long)s->saves);
 }
 
-/* The median of the steps between two checkpoints; of one, those before it. 0, or -1:
- * no memory. */
-static int steps_between(struct fit *f, const struct fit_saves *s, int64_t *out)
-{
-	uint32_t n = s->steps > 1 ? s->steps - 1 : 0;
-	int64_t *between = reel_alloc((size_t)n + 1, sizeof(*between), f->err);
-
-	if (!between)
-		return -1;
-	for (uint32_t i = 0; i < n; i++)
-		between[i] = s->step[i + 1] - s->step[i];
-	*out = s->steps == 1 ? s->step[0] : fit_median(between, n);
-	free(between);
-	return 0;
-}
-
-/* Is each checkpoint after as many whole epochs, or a step from that? */
-static bool are_at_ends(const struct fit *f, const struct fit_saves *s)
-{
-	for (uint32_t i = 0; i < s->steps; i++) {
-		int64_t rest = s->step[i] % f->steps_of_epoch;
-
-		if (rest > 1 && rest < f->steps_of_epoch - 1)
-			return false;
-	}
-	return s->steps > 0;
-}
-
 static int fit_after_evaluation(struct fit *f, const struct fit_saves *s)
 {
 	if (!s->evaluated)
@@ -399,12 +371,12 @@ static int fit_interval(struct fit *f, const struct fit_saves *s)
 	int64_t between, epoch = f->steps_of_epoch, epochs;
 	int64_t all = f->epochs * epoch; /* of the benchmark */
 
-	if (steps_between(f, s, &between))
+	if (fit_steps_between(f, s->step, s->steps, &between))
 		return -1;
 	/* A step from an end is near it: of fewer steps each one would be. */
 	epochs = epoch > 3 ? (between + epoch / 2) / epoch : 0;
 	if (f->epochs > 1 && epochs > 0 && f->epochs / epochs == s->saves &&
-	    are_at_ends(f, s)) {
+	    fit_at_ends(f, s->step, s->steps)) {
 		c->every_epochs = epochs;
 		if (fit_after_evaluation(f, s))
 			return -1;

@@ -377,9 +377,9 @@ static int fit_evaluation_work(struct fit *f)
 			  n, workers ? "batches" : "fetches");
 }
 
-/* Steps of the first rank before each evaluation, of those after a step. Frees the
- * array with free(). */
-static int steps_before(struct fit *f, int64_t **before, uint32_t *n)
+/* Steps of the first rank before each evaluation, of those after a step: *@n in
+ * @before, which has room. 0 or -1. */
+static int steps_before(struct fit *f, int64_t *before, uint32_t *n)
 {
 	const struct fit_evaluations *e = &f->evaluation;
 	int64_t *step;
@@ -389,48 +389,34 @@ static int steps_before(struct fit *f, int64_t **before, uint32_t *n)
 	if (fit_column(f,
 		       "SELECT start_ns AS ns FROM v_step WHERE rank = "
 		       "(SELECT min(rank) FROM v_step) ORDER BY start_ns",
-		       &step, &steps))
+		       &step, &steps)) {
+		free(step);
 		return -1;
-	*before = reel_alloc((size_t)e->n + 1, sizeof(**before), f->err);
-	for (uint32_t i = 0; *before && i < e->n; i++) {
+	}
+	for (uint32_t i = 0; i < e->n; i++) {
 		while (at < steps && step[at] < e->start_ns[i])
 			at++;
 		if (at)
-			(*before)[(*n)++] = at;
+			before[(*n)++] = at;
 	}
 	free(step);
-	return *before ? 0 : -1;
-}
-
-/* Is each evaluation after as many whole epochs, or a step from that? */
-static bool are_at_ends(const struct fit *f, const int64_t *before, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		int64_t rest = before[i] % f->steps_of_epoch;
-
-		if (rest > 1 && rest < f->steps_of_epoch - 1)
-			return false;
-	}
-	return true;
+	return 0;
 }
 
 /* Steps between evaluations that are not at ends of epochs; 0: they are, or no step
  * shows it. */
 static int steps_between(struct fit *f, int64_t *out)
 {
-	int64_t *before;
+	int64_t *before =
+		reel_alloc((size_t)f->evaluation.n, sizeof(*before), f->err);
 	uint32_t n;
+	int rc = !before || steps_before(f, before, &n) ? -1 : 0;
 
 	*out = 0;
-	if (steps_before(f, &before, &n))
-		return -1;
-	if (n && f->steps_of_epoch > 0 && !are_at_ends(f, before, n)) {
-		for (uint32_t i = n - 1; i > 0; i--)
-			before[i] -= before[i - 1];
-		*out = fit_median(before, n);
-	}
+	if (!rc && n && f->steps_of_epoch > 0 && !fit_at_ends(f, before, n))
+		rc = fit_steps_between(f, before, n, out);
 	free(before);
-	return 0;
+	return rc;
 }
 
 /* When the job evaluates. */

@@ -120,6 +120,13 @@ int fit_by_value(const void *a, const void *b);
 /* The lower median of @value, which it sorts; 0, there is none. */
 int64_t fit_median(int64_t *value, uint32_t n);
 
+/* Checkpoints or evaluations: @step has the steps before each of @n. The median of the
+ * steps from one to the next; of one, those before it. 0, or -1: no memory. */
+int fit_steps_between(struct fit *f, const int64_t *step, uint32_t n,
+		      int64_t *out);
+/* Is each of them after as many whole epochs, or a step from that? */
+bool fit_at_ends(const struct fit *f, const int64_t *step, uint32_t n);
+
 /* The sizes @value of the samples in their order, which is not kept: quantiles,
  * and where they are @all and not too many the series itself. 0 or -1. */
 int fit_sizes(struct fit *f, int64_t *value, uint32_t n, bool all);

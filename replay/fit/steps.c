@@ -362,3 +362,31 @@ fail:
 	free(value);
 	return -1;
 }
+
+/* --- what a loop does between steps --------------------------------------- */
+
+int fit_steps_between(struct fit *f, const int64_t *step, uint32_t n,
+		      int64_t *out)
+{
+	uint32_t gaps = n > 1 ? n - 1 : 0;
+	int64_t *gap = reel_alloc((size_t)gaps + 1, sizeof(*gap), f->err);
+
+	if (!gap)
+		return -1;
+	for (uint32_t i = 0; i < gaps; i++)
+		gap[i] = step[i + 1] - step[i];
+	*out = n == 1 ? step[0] : fit_median(gap, gaps);
+	free(gap);
+	return 0;
+}
+
+bool fit_at_ends(const struct fit *f, const int64_t *step, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t rest = step[i] % f->steps_of_epoch;
+
+		if (rest > 1 && rest < f->steps_of_epoch - 1)
+			return false;
+	}
+	return n > 0;
+}
