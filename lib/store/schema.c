@@ -82,24 +82,61 @@ static int prepare_lookup(sqlite3 *db, sqlite3_stmt **out)
 
 int reel_schema_create(sqlite3 *db, const char *sql)
 {
-	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+	struct statement s;
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && next_statement(&sql, &s))
+		if (!is_view(&s))
+			rc = run(db, s.text, s.len);
+	return rc;
 }
 
-int reel_schema_complete(sqlite3 *db)
+/* Write view @s as a row, as VACUUM does: to execute it, SQLite would parse its
+ * text twice and read the whole schema. */
+static int put_view(sqlite3_stmt *insert, const struct statement *s)
+{
+	sqlite3_reset(insert);
+	sqlite3_bind_text(insert, 1, s->name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(insert, 2, s->text, s->len, SQLITE_STATIC);
+	return sqlite3_step(insert) == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
+}
+
+static int complete(sqlite3 *db, sqlite3_stmt *lookup, sqlite3_stmt *insert)
 {
 	const char *at = all_sql;
-	sqlite3_stmt *lookup = NULL;
 	struct statement s;
-	int rc = prepare_lookup(db, &lookup);
+	int rc = SQLITE_OK;
 
 	while (rc == SQLITE_OK && next_statement(&at, &s)) {
 		bool has = text_in_file(lookup, &s);
 
 		sqlite3_reset(lookup);
 		if (!has)
-			rc = run(db, s.text, s.len);
+			rc = is_view(&s) ? put_view(insert, &s)
+					 : run(db, s.text, s.len);
 	}
+	return rc;
+}
+
+int reel_schema_complete(sqlite3 *db)
+{
+	static const char put[] =
+		"INSERT INTO main.sqlite_schema(type, name, tbl_name, "
+		"rootpage, sql) VALUES ('view', ?1, ?1, 0, ?2)";
+	sqlite3_stmt *lookup = NULL, *insert = NULL;
+	int rc = run(db, "PRAGMA writable_schema = ON", -1);
+
+	if (rc == SQLITE_OK)
+		rc = prepare_lookup(db, &lookup);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, put, -1, &insert, NULL);
+	if (rc == SQLITE_OK)
+		rc = complete(db, lookup, insert);
 	sqlite3_finalize(lookup);
+	sqlite3_finalize(insert);
+	/* SQLite reads the schema again when it needs it */
+	if (rc == SQLITE_OK)
+		rc = run(db, "PRAGMA writable_schema = RESET", -1);
 	return rc;
 }
 

@@ -14,11 +14,11 @@
 
 struct sqlite3;
 
-/* Create everything in @sql, a text of schemas/. SQLite's result code. */
+/* Create all tables of @sql, a text of schemas/. SQLite's result code. */
 int reel_schema_create(struct sqlite3 *db, const char *sql);
 
-/* Create what the store @db lacks of all texts: a load that only counts skips
- * metrics. SQLite's result code. */
+/* Create what the store @db lacks of all texts: its views, and the tables of the
+ * metrics that a load skips, as one that only counts. SQLite's result code. */
 int reel_schema_complete(struct sqlite3 *db);
 
 /* Drop all views and triggers of @db. SQLite's result code. */

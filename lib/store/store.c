@@ -193,23 +193,25 @@ int reel_store_temporary(struct reel_store **out, const char *name,
 
 static int shrink(struct reel_store *st, struct reel_error *err)
 {
-	static const char size[] = "SELECT page_count * page_size FROM "
-				   "pragma_page_count, pragma_page_size";
-	int64_t bytes;
-	bool has;
+	struct stat file;
 
-	if (reel_store_int(st, size, &bytes, &has, err))
-		return -1;
-	if (bytes > SMALL_BYTES)
+	/* of the file: for PRAGMA page_count SQLite would read the schema */
+	if (stat(st->tmp, &file))
+		return reel_fail_io(err, "create store", st->path, errno);
+	if (file.st_size > SMALL_BYTES)
 		return 0;
 	return run_sql(st, shrink_pragmas, "write", err);
 }
 
 int reel_store_finish(struct reel_store *st, struct reel_error *err)
 {
+	if (run_sql(st, "COMMIT", "write", err) ||
+	    (st->tmp && shrink(st, err)) || run_sql(st, "BEGIN", "write", err))
+		return -1;
+	/* last, as SQLite would parse the views to shrink */
 	if (reel_schema_complete(st->db) != SQLITE_OK)
 		return db_fail(st, "write", err);
-	if (run_sql(st, "COMMIT", "write", err) || (st->tmp && shrink(st, err)))
+	if (run_sql(st, "COMMIT", "write", err))
 		return -1;
 	if (st->tmp && rename(st->tmp, st->target))
 		return reel_fail_io(err, "create store", st->path, errno);
