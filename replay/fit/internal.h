@@ -236,6 +236,7 @@ int fit_processor(struct fit *f); /* of fit_pipeline() */
 int fit_metadata(struct fit *f);
 int fit_compression(struct fit *f);
 int fit_pipeline(struct fit *f);
+int fit_sharded(struct fit *f); /* of fit_pipeline() */
 int fit_readers(struct fit *f);
 int fit_prefetch(struct fit *f);
 int fit_preprocess(struct fit *f); /* of fit_pipeline() */

@@ -261,7 +261,7 @@ static int fit_order(struct fit *f)
 				  "not seen");
 	/* Samples in any order: the files do not show it. */
 	if (format && format->any_order && f->w->dataset.samples_per_file > 1 &&
-	    !f->w->access.chain_n) {
+	    !f->w->access.chain_n && !p->sharded) {
 		if (fit_order_of_records(f, &places))
 			return -1;
 		if (places.reads)
@@ -612,7 +612,7 @@ int fit_pipeline(struct fit *f)
 {
 	f->w->synchronise.kind =
 		f->ranks > 1 ? WORKLOAD_ALLREDUCE : WORKLOAD_ALONE;
-	return fit_order(f) || fit_batch(f) || fit_readers(f) ||
-	       fit_processor(f) || fit_prefetch(f) || fit_open_files(f) ||
-	       fit_preprocess(f) || fit_times(f);
+	return fit_sharded(f) || fit_order(f) || fit_batch(f) ||
+	       fit_readers(f) || fit_processor(f) || fit_prefetch(f) ||
+	       fit_open_files(f) || fit_preprocess(f) || fit_times(f);
 }

@@ -430,3 +430,31 @@ int fit_open_files(struct fit *f)
 			  "a process read at most %lld files by turns",
 			  (long long)most);
 }
+
+/* Do several readers read each file, from its begin to its end, once an epoch? Each by
+ * one of them then: a reader has files of its own, as an IterableDataset deals them. */
+int fit_sharded(struct fit *f)
+{
+	const struct format *format = format_of(f->w->dataset.format);
+	struct fit_places places;
+	bool several = false;
+	double share = fit_read_share(f);
+
+	for (uint32_t i = 1; i < f->visits && !several; i++)
+		several = f->visit[i].process_id != f->visit->process_id ||
+			  f->visit[i].thread_id != f->visit->thread_id;
+	if (!several || !format || !format->any_order || f->mapped ||
+	    f->w->access.reopen || f->w->dataset.samples_per_file < 2 ||
+	    f->visits > f->files * f->passes || share < 0.9 || share > 1.1)
+		return 0;
+	if (!f->w->access.chain_n) {
+		if (fit_order_of_records(f, &places))
+			return -1;
+		if (places.tau < 0.8)
+			return 0;
+	}
+	f->w->pipeline.sharded = true;
+	return fit_reason(f, "pipeline.sharded", 0.8,
+			  "each file was read by one reader, from its begin "
+			  "to its end");
+}

@@ -25,11 +25,17 @@ const struct format *access_reader(const struct workload *w)
 						: format;
 }
 
-bool access_any_order(const struct workload *w)
+/* Can its reader read the samples of a file in any order? */
+static bool reads_any_order(const struct workload *w)
 {
 	return w->access.api != WORKLOAD_POSIX ||
 	       (format_of(w->dataset.format)->any_order &&
 		!chain_is_stream(&w->access));
+}
+
+bool access_any_order(const struct workload *w)
+{
+	return reads_any_order(w) && !w->pipeline.sharded;
 }
 
 static int refuse(struct reel_error *err, const char *why)
@@ -54,6 +60,9 @@ static int check_mpiio(const struct workload *w, const struct comm *comm,
 				 "access.api: mpiio reads raw, indexed, npy "
 				 "and contiguous hdf5, not this %s",
 				 workload_format_name(w->dataset.format));
+	if (a->collective && w->pipeline.sharded)
+		return refuse(err, "access.collective: all ranks read each "
+				   "batch: set pipeline.sharded to false");
 	if (a->collective && w->pipeline.readers)
 		return refuse(err, "access.collective: the ranks read in their "
 				   "steps: set pipeline.readers to 0");
@@ -141,7 +150,7 @@ int access_check(const struct workload *w, const char *data,
 		return refuse(err, "access.open_files: this reader reads a "
 				   "file from its begin to its end");
 	if (a->reopen && w->dataset.samples_per_file > 1 && !a->chain_n &&
-	    !access_any_order(w))
+	    !reads_any_order(w))
 		return refuse(err, "access.reopen: this reader reads a file "
 				   "from its begin to its end");
 	return a->direct && w->epochs ? io_direct_check(data, err) : 0;

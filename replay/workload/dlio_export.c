@@ -433,6 +433,8 @@ static void put_lost(struct writing *to)
 
 	if (!w->pipeline.drop_last && w->epochs)
 		lost(to, "pipeline.drop_last false: DLIO drops the last batch");
+	if (w->pipeline.sharded)
+		lost(to, "pipeline.sharded: a reader reads files of its own");
 	if (w->steps_per_epoch)
 		lost(to, "steps_per_epoch %" PRId64, w->steps_per_epoch);
 	if (w->access.chain_n)

@@ -154,6 +154,7 @@ static const struct workload_key pipeline[] = {
 	INTEGER(workload_pipeline, repeats, 1, 10000, 1),
 	INTEGER(workload_pipeline, batch, 1, 1e6, 1),
 	BOOL(workload_pipeline, drop_last, 0),
+	BOOL(workload_pipeline, sharded, 0),
 	WORD(workload_pipeline, in_memory, memories, WORKLOAD_NOTHING),
 	INTEGER(workload_pipeline, start_ns, 0, MOST_NS, 0),
 	BOOL(workload_pipeline, start_once, 0),

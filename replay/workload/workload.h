@@ -145,7 +145,8 @@ struct workload_pipeline {
 	int64_t repeats; /* an epoch reads each sample so often */
 	int64_t batch;	 /* samples of a rank */
 	bool drop_last;
-	int in_memory;	  /* enum workload_memory */
+	bool sharded;  /* a reader reads files of its own, from begin to end */
+	int in_memory; /* enum workload_memory */
 	int64_t start_ns; /* until readers begin, in each epoch */
 	bool start_once;  /* in the first one alone */
 	/* The stepping thread needs it to take a batch that is ready. */
