@@ -22,6 +22,9 @@
 #define BINS 16
 #define STATES (STATES_EXACT + BINS)
 #define SIZE_MOST (INT64_C(1) << 50)
+/* A file of hdf5 has more samples, and a read of one is less than such a part of it. */
+#define FEW_SAMPLES 8
+#define PARTS 4
 #define USUAL_LEAST                                                            \
 	0.9 /* of the bytes, by reads as the format's reader makes them */
 
@@ -44,6 +47,7 @@ struct chain_fit {
 	struct kind *kind;
 	uint32_t kinds, room;
 	int64_t whole; /* size of the largest file */
+	int64_t most; /* bytes of a read by the format's reader; of hdf5 alone */
 	uint64_t reads;
 	double bytes, usual; /* of all reads; of those that the format makes */
 	double sum[STATES][2], weight[STATES]; /* bytes and stride of a state */
@@ -54,8 +58,9 @@ struct chain_fit {
 
 /* --- kinds of reads ------------------------------------------------------- */
 
-/* Would the reader of the format make a read like this? */
-static bool is_usual(int format, int64_t bytes, int64_t asked)
+/* Would the reader of the format, which reads @most bytes at once, make a read like
+ * this? */
+static bool is_usual(int format, int64_t bytes, int64_t asked, int64_t most)
 {
 	switch (format) {
 	case WORKLOAD_RAW: /* it has none */
@@ -69,6 +74,8 @@ static bool is_usual(int format, int64_t bytes, int64_t asked)
 		return asked % 4096 == 0 && asked <= 65536;
 	case WORKLOAD_NPZ:
 		return bytes <= 4096 || (asked % 4096 == 0 && asked <= 262144);
+	case WORKLOAD_HDF5: /* an array at once, instead of its samples */
+		return bytes <= most;
 	default:
 		return true;
 	}
@@ -101,7 +108,7 @@ static struct kind *kind_of(struct chain_fit *c, struct reel_view *v,
 		stride = *begins ? 0 : offset - at->end;
 	asked = asked < bytes ? bytes : asked;
 	c->bytes += (double)bytes;
-	if (is_usual(c->f->w->dataset.format, bytes, asked))
+	if (is_usual(c->f->w->dataset.format, bytes, asked, c->most))
 		c->usual += (double)bytes;
 	if (bytes) {
 		at->end = offset + bytes;
@@ -301,7 +308,8 @@ static int judge(struct chain_fit *c)
 	double usual = c->bytes > 0 ? c->usual / c->bytes : 1;
 	bool simple = c->kinds == 1 && c->kind[0].bytes == c->whole;
 
-	if (is_of_arrays(d->format))
+	if (is_of_arrays(d->format) &&
+	    (d->format != WORKLOAD_HDF5 || usual >= USUAL_LEAST))
 		return fit_reason(c->f, "access.chain", 0.3,
 				  "not compared: reads of this format are "
 				  "as large as its arrays");
@@ -340,6 +348,9 @@ int fit_chain(struct fit *f)
 	for (uint32_t i = 0; i < f->files; i++)
 		if (f->file[i].size > c->whole)
 			c->whole = f->file[i].size;
+	c->most = f->arrays || f->w->dataset.samples_per_file < FEW_SAMPLES
+			  ? c->whole
+			  : c->whole / PARTS;
 	rc = each_read(c, count_kind);
 	if (rc > 0)
 		rc = fit_reason(f, "access.chain", 0,

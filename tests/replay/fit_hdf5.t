@@ -111,4 +111,37 @@ check 'all arrays of a file are a sample: the benchmark reads their bytes' 'pyth
 import json
 f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}[\"bytes read\"]
 assert abs(f[\"d\"]) < 0.1, f"'
+
+# Arrays that are read at once, of which several steps take their samples.
+cat >shards.py <<'PY'
+import h5py, numpy, os, sys
+if sys.argv[1:]:
+    os.mkdir("s")
+    for i in range(10):
+        with h5py.File("s/%d.h5" % i, "w") as f:
+            f["x"] = numpy.zeros((70, 3000), dtype=numpy.float32)
+            f["y"] = numpy.arange(70)
+    raise SystemExit
+import ioreel
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(range(22)):
+            if step % 2 == 0 and step < 20:
+                with h5py.File("s/%d.h5" % (step // 2), "r") as f:
+                    f["x"][:], f["y"][:]
+PY
+"$python" shards.py make
+rm -rf job.reel d
+"$IOREEL" record -q -o job.reel -- "$python" shards.py
+check 'arrays that are read at once: fit' '"$IOREEL" fit -q job.reel -o job.json'
+is 'arrays that are read at once: rows are samples' \
+	"$(key '["dataset"]["samples_per_file"]') $(key '["pipeline"]["batch"]')" '70 32'
+"$IOREEL" gen -q job.json d
+"$IOREEL" run -q job.json --data d -o run.db >out
+"$IOREEL" compare --json --class data job.reel run.db >compared
+check 'arrays that are read at once: the benchmark does so' 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
+for name in \"bytes read\", \"transfer size, max\":
+    assert abs(f[name][\"d\"]) < 0.05, f"'
 finish
