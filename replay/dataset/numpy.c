@@ -246,6 +246,7 @@ const struct format format_npy = {
 	.disk_bytes = npy_disk_bytes,
 	.file_bytes = npy_disk_bytes,
 	.payload = npy_payload,
+	.inspect = npy_inspect,
 	.open = npy_open,
 	.read = numpy_read,
 	.close = numpy_close,

@@ -51,6 +51,10 @@ int numpy_read(void *state, uint64_t sample, struct format_sample *out,
 	       struct reel_error *err);
 int numpy_close(void *state, struct reel_error *err);
 
+/* inspect() of struct format: a row of the array is a sample. */
+int npy_inspect(const char *path, int64_t **sizes, uint32_t *n, uint32_t *room,
+		struct reel_error *err);
+
 /* The calls of np.load(@path) of an npy: @a->bytes into @a->array, by @a->io. 0, or
  * -1 with @err. */
 int numpy_load(struct numpy_array *a, const char *path, struct reel_error *err);

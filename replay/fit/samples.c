@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The samples of the data set: how many a file has, and their sizes. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/array.h"
 #include "lib/error.h"
@@ -215,16 +217,34 @@ static bool is_picture(int format)
 	return format == WORKLOAD_JPEG || format == WORKLOAD_PNG;
 }
 
+/* A sample is a part of a file, a row of its array where there are enough of them. */
+static int sample_a_row(struct fit *f, const struct format *format)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	uint64_t samples = 0;
+
+	if (format->inspect && inspect_files(f, format, &samples))
+		return -1;
+	if (samples < (uint64_t)(f->steps_of_epoch * f->ranks))
+		return sample_a_step(f, format,
+				     f->w->pipeline.in_memory
+					     ? "fewer files than steps, which "
+					       "find them in memory"
+					     : "fewer files than steps");
+	d->samples_per_file = (int64_t)(samples / f->files);
+	return fit_reason(f, "dataset.samples_per_file", 0.6,
+			  "fewer files than steps: the rows of their arrays") ||
+	       fit_reason(f, "dataset.sample_bytes", 0.6, "sizes of the rows");
+}
+
 /* One sample a file, which holds nothing else. */
 static int sample_a_file(struct fit *f, const struct format *format)
 {
 	/* Fewer files than steps: a sample is a part of one. */
 	bool parts = f->files < f->steps_of_epoch && !fit_reopens(f);
 
-	if (parts && f->w->pipeline.in_memory)
-		return sample_a_step(f, format,
-				     "fewer files than steps, which find them "
-				     "in memory");
+	if (parts && !is_picture(f->w->dataset.format))
+		return sample_a_row(f, format);
 	if (fit_reason(f, "dataset.samples_per_file", parts ? 0.1 : 0.9,
 		       parts ? "files of this format hold one sample as a "
 			       "rule, but the steps of an epoch are more than "
@@ -289,15 +309,39 @@ static int sample_a_visit(struct fit *f)
 		    : fit_sizes_of_visits(f);
 }
 
+static int64_t greatest_divisor(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* The size of the smallest file. */
+static int64_t least_bytes(const struct fit *f)
+{
+	int64_t least = INT64_MAX;
+
+	for (uint32_t i = 0; i < f->files; i++)
+		if (f->file[i].size < least)
+			least = f->file[i].size;
+	return least;
+}
+
 void fit_sample_a_step(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
+	int64_t steps = f->steps_of_epoch * f->ranks;
+	int64_t common = greatest_divisor(steps, f->files);
 
-	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
-	/* Steps that find no sample left would be an epoch's end. */
-	if (f->w->pipeline.in_memory &&
-	    d->samples_per_file * f->files < f->steps_of_epoch * f->ranks)
-		d->samples_per_file++;
+	/* Files have equal numbers of samples: batches of several where the steps are no
+	 * multiple of the files, or the benchmark would have fewer steps. */
+	d->samples_per_file = common > 0 ? steps / common : 1;
+	if (d->samples_per_file > least_bytes(f))
+		d->samples_per_file = steps / f->files;
 	if (d->samples_per_file < 1)
 		d->samples_per_file = 1;
 }
@@ -321,7 +365,26 @@ static int samples_of_steps(struct fit *f, const struct format *format)
 				  "neither steps nor samples are seen: a file "
 				  "counts as one") ||
 		       sample_a_whole_file(f, format, 0.2);
-	return sample_a_step(f, format, "the files cannot be read here");
+	return sample_a_step(f, format,
+			     format && format->inspect
+				     ? "the files cannot be read here"
+				     : "no read is that of one sample");
+}
+
+/* Is it a zip archive, as of torch.save()? Its reads are apart from each other, but
+ * no samples. */
+static bool is_archive(const char *path)
+{
+	static const char start[] = {'P', 'K', 3, 4};
+	char head[sizeof(start)];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is = fd >= 0 &&
+		  pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+		  !memcmp(head, start, sizeof(head));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
 }
 
 /* The readers of the others open a file as often as their libraries do. */
@@ -391,7 +454,8 @@ static int samples_of_files(struct fit *f)
 		       fit_reason(f, "dataset.sample_bytes", 0.95,
 				  "sizes of the samples in the files");
 	}
-	if (d->format == WORKLOAD_RAW && fit_records(f))
+	if (d->format == WORKLOAD_RAW && !is_archive(f->file[0].path) &&
+	    fit_records(f))
 		return -1;
 	if (f->records) {
 		fit_drop_looks(f);
