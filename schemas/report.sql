@@ -395,21 +395,36 @@ WHERE times > 1.5 AND abs(times - round(times)) < 0.1 AND opens >= round(times)
 
 -- v_reread_file: data files of which an epoch of the first rank reads three times their
 -- bytes or more: a cache of chunks or blocks is too small for the order of the samples.
--- A file that is opened for each time that it is read was asked for so often.
+-- A file that is opened for each time that it is read was asked for so often, unless it is
+-- one of eight or more that are opened again before all of them were opened, as the
+-- chunks of a store of files; an epoch of several passes opens all of them first.
 --   times            bytes read in an epoch over the size
 -- unit: times, bytes    empty: no row
 -- source: ioreel-report(1), "REREAD"
 CREATE VIEW v_reread_file (file_id, path, times, size_bytes, read_bytes) AS
-WITH epoch AS MATERIALIZED (
-	SELECT count(DISTINCT epoch_span) AS epochs FROM step
-	WHERE rank = (SELECT min(rank) FROM step))
-SELECT file_id, path, CAST(read_bytes AS REAL) / size_bytes / epochs, size_bytes,
-	read_bytes
-FROM v_file, epoch
-WHERE class = 'data' AND kind = 'file' AND size_bytes > 0 AND write_bytes = 0
-	AND mapped_bytes = 0 AND epochs > 0
-	AND read_bytes >= 3.0 * size_bytes * epochs
-	AND read_bytes >= 2.0 * size_bytes * opens;
+WITH
+pass AS MATERIALIZED (
+	SELECT DISTINCT epoch_span FROM step
+	WHERE rank = (SELECT min(rank) FROM step)),
+epoch AS MATERIALIZED (
+	SELECT count(*) AS epochs, min(start_ns) AS start_ns
+	FROM span WHERE span_id IN (SELECT epoch_span FROM pass)),
+again AS MATERIALIZED (
+	SELECT file_id, path, CAST(read_bytes AS REAL) / size_bytes / epochs AS times,
+		size_bytes, read_bytes, read_bytes >= 2.0 * size_bytes * opens AS open_once
+	FROM v_file, epoch
+	WHERE class = 'data' AND kind = 'file' AND size_bytes > 0 AND write_bytes = 0
+		AND mapped_bytes = 0 AND epochs > 0
+		AND read_bytes >= 3.0 * size_bytes * epochs),
+first AS MATERIALIZED (
+	SELECT count(*) AS opens, count(DISTINCT file_id) AS files FROM (
+		SELECT file_id FROM open_file, epoch
+		WHERE file_id IN (SELECT file_id FROM again WHERE NOT open_once)
+			AND open_ns >= start_ns
+		ORDER BY open_ns
+		LIMIT (SELECT count(*) FROM again WHERE NOT open_once)))
+SELECT file_id, path, times, size_bytes, read_bytes FROM again, first
+WHERE open_once OR opens >= 8 AND files <= 0.8 * opens;
 
 -- v_framework: which frameworks the hooks found, or a profile is of; python: the
 -- job ran one, by the name of an image or by the hooks, which load into any Python.

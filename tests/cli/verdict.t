@@ -326,6 +326,31 @@ record blocks2 "$python" blocks.py 2
 record blocks3 "$python" blocks.py 5 whole
 check 'no REREAD: twice may be what the samples ask for, and so are whole files' '
 	! grep REREAD blocks2.words blocks3.words'
+# Files that hold a chunk of samples each: whole passes, or samples in any order.
+mkdir store
+for i in 0 1 2 3 4 5 6 7 8 9; do head -c 20000 /dev/urandom >store/$i; done
+cat >store.py <<'PY'
+import random, sys
+exec(open("job.py").read())
+random.seed(1)
+order = [i for _ in range(4) for i in random.sample(range(10), 10)]
+if sys.argv[1] == "samples":
+    random.shuffle(order)
+def samples():
+    for i in order:
+        open("store/%d" % i, "rb", buffering=0).read()
+        time.sleep(0.002)
+        yield i
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(samples()):
+            compute(0.005)
+PY
+record store "$python" store.py samples
+check 'REREAD: chunks of several samples, each in a file' '
+	grep -q "REREAD an epoch reads 800 kB of 10 data files of 200 kB: each byte 4 times. Try: samples in the order" store.words'
+record store2 "$python" store.py passes
+check 'no REREAD: an epoch of several passes' '! grep REREAD store2.words'
 
 # The iterator of each loop takes long to make, as if it started workers; each other
 # batch takes 2 ms.
