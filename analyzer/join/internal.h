@@ -32,12 +32,15 @@ struct join_part {
 	bool alone; /* the only process of each is the same one */
 	int64_t events;
 	uint64_t seen_twice; /* events that an earlier part has too */
+	/* By reel_writer_counter: calls of processes whose events an earlier part has. */
+	uint64_t code_twice[REEL_WRITER_COUNTERS];
 };
 
 /* A process of the joined store. */
 struct join_process {
 	struct reel_writer_process row; /* its texts are kept in texts */
-	int last_part;			/* the last one that has it */
+	int first_part, last_part;	/* that have it */
+	int64_t last_end_ns;		/* of the last row of last_part */
 	int io_part;			/* the part whose events count; -1 */
 	int span_part[REEL_SPANS];	/* the same for spans, by kind */
 	/* From the first fetch to the end of the last one; 0: none. */
@@ -47,7 +50,7 @@ struct join_process {
 
 struct join_thread {
 	struct reel_writer_thread row;
-	int last_part;
+	int first_part, last_part; /* that have it */
 };
 
 struct join_host {

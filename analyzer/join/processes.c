@@ -5,6 +5,9 @@
  * no pids, when their ranks are equal, or when each source has one process only.
  * Otherwise nothing is guessed: they are in the store beside each other.
  *
+ * A source may have a row for each image of a pid that execve(2) made, another one row
+ * for all of them: rows of a source that follow each other can be one process.
+ *
  * A pid that several processes have at a time, as the 1 of containers, says nothing
  * in a source that does not know hosts.
  */
@@ -148,12 +151,14 @@ static int64_t common_ns(const struct reel_writer_process *a,
 static bool has_pid_of(const struct join *j, const struct join_process *c,
 		       int part, const struct reel_writer_process *row)
 {
-	return row->pid > 0 && c->row.pid == row->pid && c->last_part < part &&
+	return row->pid > 0 && c->row.pid == row->pid && c->first_part < part &&
+	       (c->last_part < part || c->last_end_ns <= row->start_ns) &&
 	       hosts_agree(j, c->row.host_id, row->host_id);
 }
 
 /* The process of an earlier part that @row is: of its host, else of the only host
- * that has this pid. Of several images of a pid, the one with most time in common.
+ * that has this pid. Of several images of a pid there, the one with most time in
+ * common; an image behind another one of its own part may go on in the same.
  * 0: none. */
 static uint32_t find_by_pid(const struct join *j, int part,
 			    const struct reel_writer_process *row,
@@ -278,12 +283,28 @@ static void widen_row(struct join *j, struct reel_writer_process *to,
 	if (from->end_ns > to->end_ns)
 		to->end_ns = from->end_ns;
 	to->lost += from->lost;
+}
+
+/* Calls that a source has only counted are as its events: of one source alone. */
+static void add_counted_calls(struct reel_writer_process *to,
+			      const struct reel_writer_process *from)
+{
+	to->events += from->events;
 	to->code_opens += from->code_opens;
 	to->code_calls += from->code_calls;
 	to->code_read_bytes += from->code_read_bytes;
 }
 
-static int new_process(struct join *j, const struct reel_writer_process *row,
+static void leave_counted_calls(struct join_part *p,
+				const struct reel_writer_process *row)
+{
+	p->code_twice[REEL_WRITER_CODE_OPENS] += row->code_opens;
+	p->code_twice[REEL_WRITER_CODE_CALLS] += row->code_calls;
+	p->code_twice[REEL_WRITER_CODE_READ_BYTES] += row->code_read_bytes;
+}
+
+static int new_process(struct join *j, int part,
+		       const struct reel_writer_process *row,
 		       struct reel_error *err)
 {
 	struct join_process *c;
@@ -293,8 +314,11 @@ static int new_process(struct join *j, const struct reel_writer_process *row,
 	c = &j->process[j->processes++];
 	c->row = *row;
 	c->row.process_id = j->processes;
-	c->row.events = 0; /* counted by their part */
+	/* Counted by their part. */
+	c->row.events = 0;
+	c->row.code_opens = c->row.code_calls = c->row.code_read_bytes = 0;
 	c->io_part = -1;
+	c->first_part = part;
 	for (int i = 0; i < REEL_SPANS; i++)
 		c->span_part[i] = -1;
 	return 0;
@@ -325,17 +349,20 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	}
 	if (id)
 		widen_row(j, &j->process[id - 1].row, &row);
-	else if (new_process(j, &row, err))
+	else if (new_process(j, part, &row, err))
 		return -1;
 	else
 		id = j->processes;
 	c = &j->process[id - 1];
 	c->last_part = part;
+	c->last_end_ns = row.end_ns;
 	c->shares_pid |= shares_pid;
-	if (row.events && c->io_part < 0)
+	if (c->io_part < 0 && (row.events || row.code_calls))
 		c->io_part = part;
 	if (c->io_part == part)
-		c->row.events = row.events;
+		add_counted_calls(&c->row, &row);
+	else
+		leave_counted_calls(p, &row);
 	return join_ids_set(&p->process, sqlite3_column_int64(q, ID), id, err);
 }
 
@@ -358,26 +385,36 @@ static int set_parent(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	return 0;
 }
 
-static int new_thread(struct join *j, struct reel_writer_thread *row,
+static int new_thread(struct join *j, int part, struct reel_writer_thread *row,
 		      struct reel_error *err)
 {
 	if (JOIN_REACH(j->thread, j->thread_room, j->threads, err))
 		return -1;
 	row->thread_id = j->threads + 1;
+	j->thread[j->threads].first_part = part;
 	j->thread[j->threads++].row = *row;
 	return 0;
 }
 
-/* The thread of an earlier part with the tid of @row; 0: none. */
+/* The thread of an earlier part with the tid of @row, rather one that no row of this
+ * part has; 0: none. */
 static uint32_t find_thread(const struct join *j, int part,
 			    const struct reel_writer_thread *row)
 {
-	for (uint32_t i = 0; row->tid && i < j->threads; i++)
-		if (j->thread[i].last_part < part &&
-		    j->thread[i].row.process_id == row->process_id &&
-		    j->thread[i].row.tid == row->tid)
+	uint32_t id = 0;
+
+	for (uint32_t i = 0; row->tid && i < j->threads; i++) {
+		const struct join_thread *t = &j->thread[i];
+
+		if (t->first_part >= part ||
+		    t->row.process_id != row->process_id ||
+		    t->row.tid != row->tid)
+			continue;
+		if (t->last_part < part)
 			return i + 1;
-	return 0;
+		id = i + 1;
+	}
+	return id;
 }
 
 static int add_thread(struct join *j, struct join_part *p, sqlite3_stmt *q,
@@ -407,7 +444,7 @@ static int add_thread(struct join *j, struct join_part *p, sqlite3_stmt *q,
 			to->start_ns = row.start_ns;
 		if (row.end_ns > to->end_ns)
 			to->end_ns = row.end_ns;
-	} else if (new_thread(j, &row, err)) {
+	} else if (new_thread(j, part, &row, err)) {
 		return -1;
 	} else {
 		id = j->threads;

@@ -85,10 +85,14 @@ static int put_loss(struct join *j, struct join_part *p, sqlite3_stmt *q,
 static int put_code(struct join *j, struct join_part *p, sqlite3_stmt *q,
 		    struct reel_error *err)
 {
-	(void)p, (void)err;
-	for (int i = 0; i < REEL_WRITER_COUNTERS; i++)
+	(void)err;
+	for (int i = 0; i < REEL_WRITER_COUNTERS; i++) {
+		uint64_t n = (uint64_t)join_int(q, i, 0);
+		uint64_t twice = p->code_twice[i];
+
 		reel_writer_counter(j->writer, (enum reel_writer_counter)i,
-				    (uint64_t)join_int(q, i, 0));
+				    n > twice ? n - twice : 0);
+	}
 	return 0;
 }
 

@@ -297,6 +297,23 @@ is 'a process of a source without hosts has the pid of one with them' \
 is 'its bytes count once' "$(rows "SELECT read_bytes FROM v_summary")" "$3;"
 check 'the report names its host alone' '! "$IOREEL" report s.db | head -1 | grep -q ", "'
 
+# A shell that became dd: two rows of a recording, one of a tool that ignores execve.
+"$IOREEL" record -q -o images.reel -- sh -c 'read -r line <"$1"; exec dd if="$1" of=copy bs=1M status=none' \
+	sh "$TOP/tests/cli/join.t"
+set -- $(sql images.reel "SELECT pid, count(DISTINCT process_id), count(*), sum(bytes) FROM v_event
+	WHERE call = 'read' AND path LIKE '%join.t'")
+sql images.reel "SELECT start_ns + start_real_ns, dur_ns, call, path, bytes, pid FROM v_event, run
+	WHERE call = 'read' AND path LIKE '%join.t'" | tr '\t' , | sed '1i start,dur,call,path,bytes,pid' >images.csv
+import --map 'start:unix-ns=start,duration:ns=dur,call=call,path=path,size=bytes,pid=pid' images.csv
+mv s.db images.db && import images.db images.reel
+is 'two images of a pid are the process that had it: its reads count once' \
+	"$(rows "SELECT pid, count(DISTINCT process_id), count(*), sum(bytes) FROM v_event
+	WHERE call = 'read' AND path LIKE '%join.t'")" "$1 1 $3 $4;"
+is 'and its calls that are counted only, not beside them' "$(rows "SELECT count(*), sum(code_opens) FROM process
+	WHERE pid = $1" 'SELECT opens FROM code_io')" "1 0;$(sql images.reel "SELECT opens - (SELECT sum(code_opens)
+	FROM process WHERE pid = $1) FROM code_io");"
+is 'the recording has two' "$2" 2
+
 # A child that ended before is no reason to doubt the only process of a profile.
 cat >two.csv <<'END'
 ts,dur,op,file,size,pid
