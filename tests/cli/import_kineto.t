@@ -226,6 +226,22 @@ for i in 0 1 2; do
 done
 check 'pids of other workers, and two profiles at a time' 'import once && [ "$(rows "SELECT count(*) FROM process")" = "3;" ] &&
 	import together && [ "$(rows "SELECT count(*) FROM process")" = "3;" ]'
+# Lightning names a file by the hook that it profiles, loops by what they do.
+mkdir hooks
+cp cycles/node1_4711.9.pt.trace.json 'hooks/fit-p-[Strategy]S.training_step.17.pt.trace.json'
+cp cycles/node1_4711.10.pt.trace.json 'hooks/fit-p-[Strategy]S.validation_step.18.pt.trace.json'
+import hooks
+is 'files of one pid whose names have no host are one rank' \
+	"$(rows 'SELECT count(*), max(pid) FROM process')$(rows 'SELECT ranks FROM run')$(rows '
+	SELECT steps, loop_ns, loop_wait_ns FROM v_rank')" '1 4711;1;10 1000000000 150000000;'
+mkdir named
+for i in 0 1; do
+	cp cycles/node1_4711.$((9 + i)).pt.trace.json "named/rank0.$i.pt.trace.json"
+	cp cycles/node1_4711.$((9 + i)).pt.trace.json "named/rank1.$i.pt.trace.json"
+done
+import named
+is 'workers of one pid that were there at a time are two' "$(rows 'SELECT steps, loop_ns FROM v_rank')" \
+	'10 1000000000;10 1000000000;'
 sed 's/, "dur": 10000}/}/g' cycles/node1_4711.9.pt.trace.json >no_dur.json
 check 'fetches without a duration' 'import no_dur.json'
 is 'are counted, and no wait of 0' "$(rows 'SELECT reason, unit, count FROM loss')$(rows 'SELECT loop_wait_ns FROM v_rank')" \

@@ -11,6 +11,7 @@
  *
  * Source: libkineto's output_json.cpp; files of PyTorch 1.8 to 2.8.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -540,6 +541,17 @@ static const char *worker_of(struct import *im, const char *path,
 	return gather_keep(im->gather, name, err);
 }
 
+/* HOST_PID, TensorBoard's name of a worker. */
+static bool names_pid(const char *path, int64_t pid)
+{
+	char name[256], mark[32];
+	const char *at;
+
+	snprintf(mark, sizeof(mark), "_%lld", (long long)pid);
+	at = strstr(import_run_name(path, ".pt.trace.json", name), mark);
+	return at && !isdigit((unsigned char)at[strlen(mark)]);
+}
+
 static bool is_host(enum role role)
 {
 	return role != ROLE_NONE && role != ROLE_KERNEL && role != ROLE_COPY;
@@ -590,6 +602,7 @@ static int begin_file(struct import *im, const char *path,
 				   .worker = worker_of(im, path, err)};
 	if (!c->worker || look(im, path, c, ev, err))
 		return -1;
+	c->names_pid = names_pid(path, c->pid);
 	c->process = kineto_cycles_process(&im->cycles, c);
 	if (!c->process) {
 		c->process = gather_process(im->gather,

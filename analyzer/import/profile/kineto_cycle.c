@@ -16,22 +16,46 @@ bool kineto_cycles_has_pid(const struct kineto_cycles *all, int64_t pid)
 	return false;
 }
 
-uint32_t kineto_cycles_process(const struct kineto_cycles *all,
-			       const struct kineto_cycle *c)
+static bool is_same(const struct kineto_cycle *a, const struct kineto_cycle *b,
+		    bool any_worker)
+{
+	if (a->pid < 0 || a->pid != b->pid || a->rank != b->rank)
+		return false;
+	return a->rank >= 0 || !strcmp(a->worker, b->worker) ||
+	       (any_worker && !a->names_pid && !b->names_pid);
+}
+
+/* *@any: a file is of a process that is the same as that of @c, if none is there at
+ * the time of @c. */
+static uint32_t find_process(const struct kineto_cycles *all,
+			     const struct kineto_cycle *c, bool any_worker,
+			     bool *any)
 {
 	uint32_t process = 0;
 
+	*any = false;
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct kineto_cycle *e = &all->at[i];
 
-		if (c->pid < 0 || e->pid != c->pid || e->rank != c->rank ||
-		    (c->rank < 0 && strcmp(e->worker, c->worker) != 0))
+		if (!is_same(e, c, any_worker))
 			continue;
+		*any = true;
 		if (c->start_ns < e->end_ns && e->start_ns < c->end_ns)
 			return 0; /* two at a time: of two containers */
 		process = e->process;
 	}
 	return process;
+}
+
+/* A process may name its files by what it profiles: Lightning's by hook, loops as
+ * train.json and eval.json. Workers that a user named have files of their own. */
+uint32_t kineto_cycles_process(const struct kineto_cycles *all,
+			       const struct kineto_cycle *c)
+{
+	bool any;
+	uint32_t process = find_process(all, c, false, &any);
+
+	return any ? process : find_process(all, c, true, &any);
 }
 
 uint32_t kineto_cycles_most(const struct kineto_cycles *all)

@@ -18,6 +18,7 @@ struct kineto_cycle {
 	int64_t start_ns, end_ns; /* as the file gives them */
 	int64_t base_ns;	  /* their time 0 */
 	const char *worker;	  /* what its name begins with */
+	bool names_pid;		  /* its name has the pid, behind a host */
 };
 
 /* Zeroed is empty; the caller frees `at`. */
@@ -28,7 +29,7 @@ struct kineto_cycles {
 
 bool kineto_cycles_has_pid(const struct kineto_cycles *all, int64_t pid);
 /* The process of an earlier file that went on in @c: one pid of one rank, or of one
- * worker, at another time. 0: none. */
+ * worker, at another time; of other workers where no name has a host. 0: none. */
 uint32_t kineto_cycles_process(const struct kineto_cycles *all,
 			       const struct kineto_cycle *c);
 /* The most files of a process; 1 without any. */
