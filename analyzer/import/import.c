@@ -16,6 +16,7 @@
 #include "lib/text.h"
 
 #include "analyzer/import/common/table.h"
+#include "analyzer/import/unknown.h"
 #include "analyzer/write/writer.h"
 
 const struct reel_importer *const reel_importers[] = {
@@ -329,16 +330,24 @@ static int keep_known(struct import_input *in, const struct reel_importer *as,
 static int unknown_format(const char *path, struct reel_error *err)
 {
 	char *head = malloc(HEAD_BYTES);
+	const struct import_unknown *unknown = NULL;
 	struct stat st;
 	int n = -1;
 
 	if (head && !stat(path, &st) && S_ISREG(st.st_mode))
 		n = read_head(path, head, err);
+	if (n > 0)
+		unknown = import_unknown_find(head, (size_t)n);
 	free(head);
 	if (err->code)
 		return -1;
 	if (!n)
 		return reel_fail(err, REEL_E_FORMAT, "'%s' is empty", path);
+	if (unknown)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "'%s' is in no format that ioreel imports: it "
+				 "is %s; try: %s",
+				 path, unknown->is, unknown->try);
 	return reel_fail(err, REEL_E_FORMAT,
 			 "'%s' is in no format that ioreel imports (ioreel "
 			 "import --list shows them)",

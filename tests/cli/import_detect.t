@@ -30,6 +30,28 @@ else
 	skip 'samples of all formats' 'IOREEL_DATA is not set'
 fi
 
+# refused TEXT WANT: a file of TEXT is refused in one line that names WANT to try
+refused() {
+	printf -- "$1" >unknown && rm -f unknown.db
+	check "refused, with a hint: $2" "! \"$IOREEL\" import unknown 2>err && [ \$(wc -l <err) = 1 ] && [ ! -e unknown.db ] &&
+		grep -q -- 'imports: it is .*; try: .*$2' err"
+}
+refused '%% time     seconds  usecs/call     calls    errors syscall\n------ ---\n' 'strace -f -y -ttt -T'
+refused 'FIT Profiler Report\n\n-----\n|  Action  |  Mean duration (s)|  Num calls|\n' PyTorchProfiler
+refused 'FIT Profiler Report\nProfile stats for: [Strategy]S.x\n  7 function calls in 0.1 s\n' PyTorchProfiler
+refused 'FIT Profiler Report\nProfile stats for: records\n' 'pt.trace.json files that it writes'
+refused '----\n  Name   Self CPU %%   Self CPU   # of Calls\n----\n' export_chrome_trace
+refused '   7 function calls in 0.001 seconds\n\n ncalls  tottime  percall  cumtime\n' 'ioreel record'
+refused '0, 1563806, 1, 65536, 0\n12, 3045353, 0, 65536, 0\n' write_iolog
+refused '{\n  "fio version" : "fio-3.33",\n  "jobs" : []\n}\n' write_iolog
+refused 's: (g=0): rw=write, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n' write_iolog
+refused '  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]\n' 'ioreel record'
+refused '\007tae\001\000\000\000' 'ioreel record'
+refused 'ts,op,path\r\n1,read,"/a, b"\r\n' '--map start=COLUMN'
+refused 'ts;op;path\n1,5;read;/a\n' '--map start=COLUMN'
+printf 'A text, as any.\nIt has words, and commas.\n' >unknown
+check 'a text is none of them' '! "$IOREEL" import unknown 2>err && ! grep -q try err'
+
 # missing SAMPLE...: --list, report and JSON agree on the values that formats lack
 missing() {
 	check 'the same missing values everywhere' '

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Outputs of tools that have no single operations with their times, or that need an
+ * option: the message that refuses them says what to import in their place.
+ *
+ * Files are known by the words that their tool prints in them. Source: strace 6.1,
+ * fio 3.33, blktrace 1.2, Lightning 2.6, PyTorch 2.13, Python 3.11.
+ */
+#include "analyzer/import/unknown.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define LINE_MOST 4096
+
+static const char *const separators = ",;\t|";
+
+struct line {
+	const char *s;
+	size_t len;
+};
+
+/* The line at *@at, without its end; *@at moves behind it. */
+static struct line next_line(const char **at, const char *end)
+{
+	const char *lf = memchr(*at, '\n', (size_t)(end - *at));
+	const char *to = lf ? lf : end;
+	struct line line = {*at, (size_t)(to - *at)};
+
+	*at = lf ? lf + 1 : end;
+	if (line.len && line.s[line.len - 1] == '\r')
+		line.len--;
+	return line;
+}
+
+static bool has_word(const char *s, size_t n, const char *word)
+{
+	return memmem(s, n, word, strlen(word));
+}
+
+static size_t count_byte(struct line line, char byte)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < line.len; i++)
+		n += line.s[i] == byte;
+	return n;
+}
+
+/* "1000, 1563806, 1, 65536, 0": time, value, direction, block size, and more. */
+static bool is_fio_log(const char *head, size_t n)
+{
+	const char *at = head;
+	struct line line = next_line(&at, head + n);
+	size_t fields = 0;
+
+	for (size_t i = 0; i < line.len; i++) {
+		bool number = isdigit((unsigned char)line.s[i]);
+
+		if (!number && line.s[i] != ',' && line.s[i] != ' ')
+			return false;
+		fields += line.s[i] == ',';
+		if (fields == 2 && number && line.s[i] > '2')
+			return false;
+	}
+	return fields >= 4 && has_word(line.s, line.len, ", ");
+}
+
+/* "  8,0  3  1  0.000000000  697  G  W 223490 + 8 [kjournald]", or the records. */
+static bool is_blktrace(const char *head, size_t n)
+{
+	static const char magic[] = {0x07, 't', 'a', 'e'};
+	const char *at = head;
+	struct line line = next_line(&at, head + n);
+	size_t i = 0, from;
+
+	if (n >= sizeof(magic) && !memcmp(head, magic, sizeof(magic)))
+		return true;
+	while (i < line.len && line.s[i] == ' ')
+		i++;
+	from = i;
+	while (i < line.len && isdigit((unsigned char)line.s[i]))
+		i++;
+	if (i == from || i + 1 >= line.len || line.s[i] != ',' ||
+	    !isdigit((unsigned char)line.s[i + 1]))
+		return false;
+	return has_word(line.s, line.len, " + ") && line.s[line.len - 1] == ']';
+}
+
+/* Two lines with a separator at least twice; cells in quotes may have more. */
+static bool is_table(const char *head, size_t n)
+{
+	const char *at = head, *end = head + n;
+	struct line first = next_line(&at, end), second = next_line(&at, end);
+
+	if (memchr(head, '\0', n) || first.len > LINE_MOST)
+		return false;
+	for (const char *sep = separators; *sep; sep++) {
+		size_t cells = count_byte(first, *sep);
+
+		if (cells >= 2 && cells <= count_byte(second, *sep))
+			return true;
+	}
+	return false;
+}
+
+/* Each is of the first kind that it looks like. */
+static const struct {
+	const char *words[2]; /* all are in the head */
+	bool (*look)(const char *head, size_t n);
+	struct import_unknown unknown;
+} known[] = {
+	{{"% time     seconds", "usecs/call"},
+	 NULL,
+	 {"strace's table of sums", "strace -f -y -ttt -T -o FILE CMD"}},
+	{{"Profiler Report", "Profile stats for: records"},
+	 NULL,
+	 {"a table of Lightning's PyTorchProfiler",
+	  "the *.pt.trace.json files that it writes beside it"}},
+	{{"Profiler Report", ""},
+	 NULL,
+	 {"a table of a profiler of Lightning, which has sums only",
+	  "Lightning's PyTorchProfiler, which writes *.pt.trace.json"}},
+	{{"Self CPU %", "# of Calls"},
+	 NULL,
+	 {"a table of PyTorch's profiler, which has sums only",
+	  "the JSON of its export_chrome_trace()"}},
+	{{" function calls", "percall"},
+	 NULL,
+	 {"a table of Python's profiler, which has sums only",
+	  "ioreel record -- CMD"}},
+	{{"\"fio version\"", "\"jobs\""},
+	 NULL,
+	 {"fio's summary", "fio --write_iolog=FILE"}},
+	{{": (g=", "ioengine="},
+	 NULL,
+	 {"fio's summary", "fio --write_iolog=FILE"}},
+	{{";fio-", ";"}, NULL, {"fio's summary", "fio --write_iolog=FILE"}},
+	{{"", ""},
+	 is_fio_log,
+	 {"a log of fio's rates or latencies, or a CSV of numbers",
+	  "fio --write_iolog=FILE, or --map with the columns of the CSV"}},
+	{{"", ""},
+	 is_blktrace,
+	 {"a trace of blktrace, which knows no files", "ioreel record -- CMD"}},
+	{{"", ""},
+	 is_table,
+	 {"perhaps a CSV", "--map start=COLUMN,duration=COLUMN,call=COLUMN"}},
+};
+
+const struct import_unknown *import_unknown_find(const char *head, size_t n)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (has_word(head, n, known[i].words[0]) &&
+		    has_word(head, n, known[i].words[1]) &&
+		    (!known[i].look || known[i].look(head, n)))
+			return &known[i].unknown;
+	return NULL;
+}

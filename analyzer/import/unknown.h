@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Names for files of no known format, and what to import in their place. */
+#ifndef ANALYZER_IMPORT_UNKNOWN_H
+#define ANALYZER_IMPORT_UNKNOWN_H
+
+#include <stddef.h>
+
+struct import_unknown {
+	const char *is;	 /* such as "strace's table of sums" */
+	const char *try; /* a command or a source */
+};
+
+/* The output of a tool that begins with the @n bytes @head; NULL: not known. */
+const struct import_unknown *import_unknown_find(const char *head, size_t n);
+
+#endif
