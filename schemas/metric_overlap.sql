@@ -123,20 +123,24 @@ SELECT s.storage_ns, s.exposed_ns, s.reads, s.bytes, s.read_ns,
 FROM storage_wait s JOIN run r;
 
 -- v_step: the steps, with the hidden share of their I/O.
--- unit: ns, bytes; share 0..1    empty: NULL, when the step saw no I/O
+-- unit: ns, bytes; share 0..1    empty: NULL share, when the step saw no I/O; NULL
+-- I/O, of an import without calls
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_step (rank, ordinal, epoch, number, steady, start_ns, dur_ns,
 	fetch_ns, compute_ns, other_ns, io_ns, hidden_ns, hidden_share,
 	read_bytes, write_bytes, span_id, own_io_ns, steps) AS
 SELECT rank, ordinal, epoch, number, steady, start_ns, dur_ns, fetch_ns,
-	compute_ns, other_ns, io_ns, hidden_ns,
-	CAST(hidden_ns AS REAL) / nullif(io_ns, 0), read_bytes, write_bytes,
-	span_id, own_io_ns, steps
-FROM step;
+	compute_ns, other_ns, iif(by_events, io_ns, NULL),
+	iif(by_events, hidden_ns, NULL),
+	CAST(hidden_ns AS REAL) / nullif(io_ns, 0),
+	iif(by_events, read_bytes, NULL), iif(by_events, write_bytes, NULL),
+	span_id, iif(by_events, own_io_ns, NULL), steps
+FROM step CROSS JOIN v_measured;
 
 -- v_epoch: sums over the steps of each epoch span, of waits and computation
 -- over the known steps. first_fetch_ns: the wait for the epoch's first batch.
--- unit: ns, bytes    empty: no row; NULL, when all steps are unknown
+-- unit: ns, bytes    empty: no row; NULL, when all steps are unknown; NULL I/O, of
+-- an import without calls
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_epoch (rank, epoch, steps, start_ns, end_ns, step_ns, fetch_ns,
 	compute_ns, other_ns, io_ns, hidden_ns, hidden_share, read_bytes,
@@ -149,9 +153,10 @@ SELECT rank, epoch, sum(steps), min(start_ns), max(start_ns + dur_ns),
 	sum(fetch_ns) FILTER (WHERE first AND steps = 1),
 	coalesce(sum(steps) FILTER (WHERE fetch_ns IS NULL
 		AND compute_ns IS NULL), 0)
-FROM (SELECT *, row_number() OVER (PARTITION BY process_id, epoch_span
-		ORDER BY ordinal) = 1 AS first
-	FROM step)
+FROM (SELECT v.*, s.process_id, s.epoch_span,
+		row_number() OVER (PARTITION BY s.process_id, s.epoch_span
+			ORDER BY s.ordinal) = 1 AS first
+	FROM step s JOIN v_step v USING (span_id))
 GROUP BY rank, epoch_span;
 
 -- v_overlap: each rank's overlap of I/O with computation. C is its computation,
@@ -176,8 +181,8 @@ CREATE VIEW v_overlap (rank, process_id, compute_source, steps, steady_steps,
 	worker_io_share, headroom, unknown_steps, own_io_ns, loop_ns,
 	wait_share) AS
 SELECT rank, process_id, compute_source, steps, steady_steps,
-	iif((SELECT by_events FROM v_measured), io_ns, NULL), hidden_ns,
-	CASE WHEN hidden_ns IS NOT NULL
+	iif(by_events, io_ns, NULL), iif(by_events, hidden_ns, NULL),
+	CASE WHEN by_events AND hidden_ns IS NOT NULL
 		THEN io_ns - unknown_io_ns - hidden_ns END,
 	CAST(hidden_ns AS REAL) / nullif(io_ns - unknown_io_ns, 0),
 	fetch_ns, compute_ns,
@@ -185,15 +190,16 @@ SELECT rank, process_id, compute_source, steps, steady_steps,
 	CAST(steady_fetch_ns AS REAL) / nullif(steady_known_ns, 0),
 	CAST(round(worker_alive_ns * 1.0 / nullif(worker_union_ns, 0)) AS INTEGER),
 	CAST(worker_busy_ns AS REAL) / nullif(worker_alive_ns, 0),
-	CAST(worker_io_ns AS REAL) / nullif(worker_busy_ns, 0),
+	iif(by_events, CAST(worker_io_ns AS REAL) / nullif(worker_busy_ns, 0),
+		NULL),
 	(worker_batches * 1.0 / nullif(worker_busy_ns, 0))
 		* (worker_alive_ns * 1.0 / nullif(worker_union_ns, 0))
 		* (steady_known_ns - steady_fetch_ns)
 		/ nullif(steady_known_steps, 0),
-	unknown_steps, own_io_ns, loop_ns,
+	unknown_steps, iif(by_events, own_io_ns, NULL), loop_ns,
 	CASE WHEN unknown_wait_ns <= 0.05 * steps_ns
 		THEN CAST(loop_wait_ns AS REAL) / nullif(loop_ns, 0) END
-FROM rank_time;
+FROM rank_time CROSS JOIN v_measured;
 
 -- v_evaluation_fetch: the fetches in the evaluations of each rank, which are loops
 -- without training (inference too). A fetch of any thread belongs to the evaluation

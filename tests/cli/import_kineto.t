@@ -74,6 +74,13 @@ check 'the report does not say that the loader has no workers' \
 is 'I/O that was not measured is not 0' \
 	"$("$IOREEL" report --json s.db | python3 -c 'import json, sys
 t = json.load(sys.stdin)["totals"]; print(t["files"], t["read_bytes"], t["errors"])')" 'None None None'
+is 'nor is that of a step, an epoch, the overlap' \
+	"$(rows 'SELECT count(io_ns) + count(hidden_ns) + count(own_io_ns) + count(read_bytes), count(*) FROM v_step
+		UNION ALL SELECT count(io_ns) + count(hidden_ns) + count(write_bytes), count(*) FROM v_epoch
+		UNION ALL SELECT count(hidden_ns) + count(exposed_ns) + count(own_io_ns), count(*) FROM v_overlap')" \
+	'0 1;0 1;0 1;'
+check 'the table of steps has no 0 for it' '"$IOREEL" report --steps s.db | tr -s " " | grep -q "34.5 µs - 25.5 µs - - -" ||
+	{ "$IOREEL" report --steps s.db; false; }'
 
 # A profile without a schedule: no ProfilerStep.
 python3 - >fetches.json <<'EOF'
