@@ -27,7 +27,7 @@ CREATE TABLE process_io (
 	files INTEGER NOT NULL
 ) STRICT;
 
--- call_io: sums by call. asked_bytes: of calls that succeeded; mmap asks for
+-- call_io: sums by call. asked_bytes: of calls that succeeded, at most 2^57; mmap asks for
 -- its length.
 CREATE TABLE call_io (
 	call_id INTEGER NOT NULL,

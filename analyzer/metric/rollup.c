@@ -14,6 +14,7 @@
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
+#include "lib/store/view.h"
 
 #include "analyzer/metric/metric.h"
 
@@ -130,6 +131,15 @@ static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 	return 0;
 }
 
+/* A program that copies to the end of a file asks for 2^63 bytes in each call: such a
+ * sum is at its limit, as are sums over calls. */
+static void add_asked(uint64_t *sum, int64_t asked)
+{
+	uint64_t left = INT64_MAX / REEL_VIEW_ADDENDS - *sum;
+
+	*sum += (uint64_t)asked < left ? (uint64_t)asked : left;
+}
+
 static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
@@ -152,8 +162,8 @@ static int add_event(void *state, const struct metric_event *ev,
 	row->bytes += (uint64_t)bytes;
 	row->dur_ns += (uint64_t)ev->dur_ns;
 	if (ev->raw.asked > 0 && !metric_failed(&ev->raw))
-		r->asked_bytes[ev->raw.call][row->kind & 1] +=
-			(uint64_t)ev->raw.asked;
+		add_asked(&r->asked_bytes[ev->raw.call][row->kind & 1],
+			  ev->raw.asked);
 	if (ev->raw.file == at->file || !uses_file(ev))
 		return 0;
 	at->file = ev->raw.file;

@@ -72,6 +72,27 @@ static void operations(void)
 	job_end(&j);
 }
 
+/* cp(1) asks copy_file_range() for all that a file may have. */
+static void asked(void)
+{
+	struct reel_event ev = moved(REEL_CALL_READ, 0, 1, 0, 1000);
+	struct job j;
+
+	job_begin(&j);
+	job_feed(&j, ev);
+	for (int i = 0; i < 2; i++) {
+		ev = moved(REEL_CALL_PREAD, 10 + i, 1, 0, 1000);
+		ev.asked = INT64_C(0x7fffffffc0000000);
+		job_feed(&j, ev);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT asked_bytes FROM v_call WHERE call = 'read'"),
+	   1000, "bytes asked");
+	is(job_int(&j, "SELECT sum(asked_bytes) > 3000 FROM v_call"), 1,
+	   "a sum of bytes asked does not overflow");
+	job_end(&j);
+}
+
 static void empty(void)
 {
 	struct job j;
@@ -385,6 +406,7 @@ static void hostile(void)
 int main(void)
 {
 	operations();
+	asked();
 	empty();
 	darshan_module();
 	darshan_bounds();
