@@ -57,7 +57,8 @@ ORDER BY source, ordinal NULLS LAST;
 -- at the end of a file included, and leave out every path with ".py" in it.
 -- Times are of starts and ends rounded to 4 decimals of a second; a duration of
 -- 0 becomes 1 ms.
---   io_ns        sum of these durations over the number of ranks
+--   io_ns        sum of these durations over the number of ranks; a loader worker
+--               is none
 --   exact_io_ns  the same of the durations as recorded
 --   *_mib_per_s  of single calls: bytes / duration, by the same rules
 --   sequential_share, consecutive_share   Darshan's SEQ and CONSEC over the
@@ -78,7 +79,7 @@ moves AS MATERIALIZED (
 	SELECT call_id FROM call WHERE call_group IN ('read', 'write')
 		AND name NOT IN ('map_read', 'map_write')),
 operation(file_id, rank, bytes, dur_ns, rounded_ns) AS MATERIALIZED (
-	SELECT e.file_id, coalesce(p.rank, -e.process_id), e.result, e.dur_ns,
+	SELECT e.file_id, p.rank, e.result, e.dur_ns,
 		CASE WHEN known THEN coalesce(nullif(
 			(e.start_ns + e.dur_ns + 50000) / 100000
 			- (e.start_ns + 50000) / 100000, 0), 10) * 100000 END
@@ -87,7 +88,10 @@ operation(file_id, rank, bytes, dur_ns, rounded_ns) AS MATERIALIZED (
 	WHERE e.errno = 0 AND p.launcher IS NULL
 		AND e.call_id IN (SELECT call_id FROM moves)
 		AND e.file_id IN (SELECT file_id FROM kept)),
-n(n) AS MATERIALIZED (SELECT count(*) FROM operation),
+n(n, ranks) AS MATERIALIZED (
+	SELECT count(*), iif(count(*) > 0, coalesce(nullif(count(DISTINCT rank),
+		0), (SELECT nullif(ranks, 0) FROM run), 1), NULL)
+	FROM operation),
 darshan(name, value) AS MATERIALIZED (
 	SELECT name, sum(value) FROM v_counter
 	WHERE module = 'POSIX' AND value > 0
@@ -105,10 +109,9 @@ sequence(ops, seq, consec) AS (
 	UNION ALL
 	SELECT sum(ops), sum(seq), sum(consec) FROM darshan_sequence
 	WHERE layer = 'POSIX' AND NOT EXISTS (SELECT 1 FROM darshan))
-SELECT count(*), count(DISTINCT file_id), nullif(count(DISTINCT rank), 0),
-	CAST(round(sum(rounded_ns) * 1.0 / nullif(count(DISTINCT rank), 0))
-		AS INTEGER),
-	CAST(round(nullif(sum(dur_ns), 0) * 1.0 / nullif(count(DISTINCT rank), 0))
+SELECT count(*), count(DISTINCT file_id), (SELECT ranks FROM n),
+	CAST(round(sum(rounded_ns) * 1.0 / (SELECT ranks FROM n)) AS INTEGER),
+	CAST(round(nullif(sum(dur_ns), 0) * 1.0 / (SELECT ranks FROM n))
 		AS INTEGER),
 	sum(bytes), min(bytes), max(bytes), avg(bytes),
 	(SELECT avg(bytes) FROM (SELECT bytes FROM operation ORDER BY bytes

@@ -34,6 +34,15 @@ check 'no byte of a layer counts twice' \
 check 'the document has the figures that take long only on request' \
 	'ioreel report --json own.db | grep -q "\"vanidl\"" && false ||
 	ioreel report --json --other-tools own.db | grep -q "\"vanidl\""'
+ioreel record -q -o child.reel -- sh -c 'cat data/a.bin data/a.bin & dd if=data/a.bin of=out bs=10000; wait' \
+	>/dev/null 2>&1
+check 'a process that is no rank does not share the I/O time of a rank' \
+	'test "$(value child.reel "SELECT ranks, io_ns = (SELECT sum(max((start_ns + dur_ns + 50000) / 100000
+		- (start_ns + 50000) / 100000, 10 * ((start_ns + dur_ns + 50000) / 100000
+		= (start_ns + 50000) / 100000))) * 100000 FROM v_event
+		WHERE call_group IN ('"'read', 'write'"') AND errno = 0 AND kind = '"'file'"'),
+		(SELECT count(DISTINCT process_id) FROM v_event WHERE call = '"'read'"' AND kind = '"'file'"')
+		FROM v_vanidl")" = 1,1,2'
 ioreel record -q -o none.reel -- true
 check 'a run without I/O has none of it' 'ioreel report --other-tools none.reel >out &&
 	grep -q "^          0      0      -        -        -        -" out || { cat out; false; }'
