@@ -11,13 +11,13 @@
 #include "analyzer/report/text_table.h"
 
 static const struct table phases = {
-	"Phases (sum: of all ranks, unmerged; share: of the sum of training, "
-	"TimeLogger's rule; union: the same, merged over the ranks)",
+	"Phases (sum: of all processes, unmerged; share: of the sum of "
+	"training, TimeLogger's rule; union: the same, merged over them)",
 	"phases",
 	{
 		{"phase", "phase", TEXT, 12},
 		{"spans", "spans", COUNT, 10},
-		{"ranks", "processes", COUNT, 8},
+		{"processes", "processes", COUNT, 11},
 		{"sum", "sum_ns", TIME, 11},
 		{"share", "share", SHARE2, 10},
 		{"union", "union_ns", TIME, 11},
