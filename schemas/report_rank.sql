@@ -280,10 +280,12 @@ SELECT o.rank AS rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	iif(o.steps > 0, t.loop_ns, coalesce(t.loop_ns, e.sum_ns)) AS loop_ns,
 	iif(o.steps > 0 OR t.loop_ns IS NOT NULL, t.loop_wait_ns, e.wait_ns)
 		AS loop_wait_ns,
-	t.loop_own_io_ns, t.steady_known_ns,
-	t.steady_fetch_ns, t.steady_compute_ns, t.steady_own_io_ns,
+	iif(by_events, t.loop_own_io_ns, NULL), t.steady_known_ns,
+	t.steady_fetch_ns, t.steady_compute_ns,
+	iif(by_events, t.steady_own_io_ns, NULL),
 	t.median_step_ns, t.median_fetch_ns, t.median_compute_ns,
-	t.median_own_io_ns, t.median_other_ns, o.io_ns, o.hidden_ns,
+	iif(by_events, t.median_own_io_ns, NULL), t.median_other_ns, o.io_ns,
+	o.hidden_ns,
 	o.exposed_ns, o.fetch_ns, coalesce(w.max_workers, o.workers),
 	coalesce(w.min_workers, w.max_workers, o.workers),
 	coalesce(w.worker_restarts, 0), o.hidden_share, o.computing_share,
@@ -303,7 +305,7 @@ SELECT o.rank AS rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
 	t.loop_wait_ns - coalesce(e.loop_wait_ns, 0) - (
 		SELECT sum(fetch_ns) FROM step s
 		WHERE s.process_id = o.process_id)
-FROM v_overlap o
+FROM v_overlap o CROSS JOIN v_measured
 JOIN rank_time t USING (process_id)
 LEFT JOIN v_wait_limit m USING (process_id)
 LEFT JOIN v_loader_workers w USING (process_id)

@@ -295,7 +295,15 @@ if python3 -c 'from jsonschema import Draft202012Validator' 2>/dev/null; then
 	PY
 	schema=$TOP/schemas/report.schema.json
 	check 'the document is valid' 'python3 valid.py "$schema" run.json'
-	for run in empty.reel cat.reel mapped.reel steps.reel epochs.reel; do
+	cat >profile.json <<-'JSON'
+	{"traceEvents": [
+	{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 5, "tid": 5, "ts": 0, "dur": 100},
+	{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 5, "tid": 5, "ts": 100, "dur": 100},
+	{"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_Single.__next__", "pid": 5, "tid": 5, "ts": 100, "dur": 40},
+	{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 150, "dur": 40, "args": {"stream": 7, "device": 0}}
+	]}
+	JSON
+	for run in empty.reel cat.reel mapped.reel steps.reel epochs.reel profile.json; do
 		check "the document of $run is valid" \
 			"ioreel report --json $run >x.json && python3 valid.py '$schema' x.json"
 	done
