@@ -274,27 +274,38 @@ static int create_temp_view(sqlite3 *db, const struct statement *s)
 	return rc;
 }
 
-int reel_schema_override_views(sqlite3 *db)
+/* Does the file have each view with the text of this program? */
+static int has_all_views(sqlite3 *db, bool *out)
 {
 	const char *at = all_sql;
 	sqlite3_stmt *lookup = NULL;
 	struct statement s;
 	int rc = prepare_lookup(db, &lookup);
 
-	while (rc == SQLITE_OK && next_statement(&at, &s)) {
+	*out = true;
+	while (rc == SQLITE_OK && *out && next_statement(&at, &s)) {
 		const char *text;
-		bool same;
 
 		if (!is_view(&s))
 			continue;
 		text = text_in_file(lookup, &s);
-		same = text && !strncmp(text, s.text, (size_t)s.len) &&
+		*out = text && !strncmp(text, s.text, (size_t)s.len) &&
 		       !text[s.len];
-		sqlite3_reset(lookup);
-		if (!same)
-			rc = create_temp_view(db, &s);
 	}
 	sqlite3_finalize(lookup);
+	return rc;
+}
+
+int reel_schema_override_views(sqlite3 *db)
+{
+	const char *at = all_sql;
+	struct statement s;
+	bool all;
+	int rc = has_all_views(db, &all);
+
+	while (rc == SQLITE_OK && !all && next_statement(&at, &s))
+		if (is_view(&s))
+			rc = create_temp_view(db, &s);
 	return rc;
 }
 

@@ -32,9 +32,10 @@ int reel_schema_drop_views(struct sqlite3 *db);
 int reel_schema_conform(struct sqlite3 *db);
 
 /*
- * Override each view of the store @db whose text is not that of this program by
- * a temporary view: an older store gets columns that were added since, and a
- * store from elsewhere cannot redefine a figure. SQLite's result code.
+ * Override the views of the store @db by temporary ones where the text of any is not
+ * that of this program: an older store gets columns that were added since, and a store
+ * from elsewhere cannot redefine a figure. A view in the file sees only others in the
+ * file, so it is all of them or none. SQLite's result code.
  */
 int reel_schema_override_views(struct sqlite3 *db);
 

@@ -82,8 +82,13 @@ if command -v sqlite3 >/dev/null; then
 	is 'views of another version or origin are those of this program' \
 		"$(sql changed.db 'SELECT * FROM v_group; SELECT count(*) FROM v_timeline')" \
 		"$(sql a.db 'SELECT * FROM v_group; SELECT count(*) FROM v_timeline')"
+	sqlite3 changed.db "DROP VIEW v_measured;
+		CREATE VIEW v_measured AS SELECT 0 AS by_events, 0 AS by_counters"
+	is 'also where another view reads one of them' "$(sql changed.db 'SELECT * FROM v_summary')" \
+		"$(sql a.db 'SELECT * FROM v_summary')"
 else
 	skip 'views of another version' 'sqlite3 is not installed'
+	skip 'also where another view reads one of them' 'sqlite3 is not installed'
 fi
 
 # A store is read-only.
