@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Distances of distributions. Both runs have their values in the same buckets,
- * so the CDFs are compared at the bounds of these; quantiles are means of
- * buckets, which are exact where a bucket holds one value.
+ * so the CDFs are compared at the bounds of these, and between the values of a bucket
+ * where each run has one value in it; quantiles are means of buckets, which are exact
+ * there.
  */
 #include "analyzer/compare/distance.h"
 
@@ -79,6 +80,23 @@ static int read_buckets(struct reel_store *st, const char *sql,
 	return reel_view_close(&v);
 }
 
+/* Is it one value, again and again? A mean of several is seldom a whole number. */
+static bool is_one_value(const struct bucket *b)
+{
+	return b->mean == nearbyint(b->mean);
+}
+
+/* The difference of the CDFs between the values of @a and @b, which are in the same
+ * bucket; @before: that below it. */
+static double difference_within(const struct bucket *a, double share_a,
+				const struct bucket *b, double share_b,
+				double before)
+{
+	if (a->mean == b->mean || !is_one_value(a) || !is_one_value(b))
+		return 0;
+	return fabs(a->mean < b->mean ? before + share_a : before - share_b);
+}
+
 static double find_ks(const struct buckets *a, const struct buckets *b)
 {
 	double cdf_a = 0, cdf_b = 0, most = 0;
@@ -90,8 +108,17 @@ static double find_ks(const struct buckets *a, const struct buckets *b)
 		bool in_b =
 			k < b->n && (i == a->n || b->b[k].low <= a->b[i].low);
 
-		cdf_a += in_a ? a->b[i++].calls / a->calls : 0;
-		cdf_b += in_b ? b->b[k++].calls / b->calls : 0;
+		double share_a = in_a ? a->b[i].calls / a->calls : 0;
+		double share_b = in_b ? b->b[k].calls / b->calls : 0;
+
+		if (in_a && in_b)
+			most = fmax(most, difference_within(&a->b[i], share_a,
+							    &b->b[k], share_b,
+							    cdf_a - cdf_b));
+		i += in_a;
+		k += in_b;
+		cdf_a += share_a;
+		cdf_b += share_b;
 		most = fmax(most, fabs(cdf_a - cdf_b));
 	}
 	return fmin(most, 1);

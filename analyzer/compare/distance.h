@@ -33,8 +33,9 @@ struct reel_distance {
 };
 
 /*
- * Compare the distributions of @a and @b (borrowed). Both distances are exact
- * at the bounds of the buckets, see schemas/metric_distribution.sql. 0, or -1
+ * Compare the distributions of @a and @b (borrowed). Both distances are exact where a
+ * run has one value in a bucket, KS at the bounds of all buckets, see
+ * schemas/metric_distribution.sql. 0, or -1
  * with @err: REEL_E_DB, REEL_E_MEMORY. Source: ioreel-compare(1).
  */
 int reel_distance_find(struct reel_store *a, struct reel_store *b,

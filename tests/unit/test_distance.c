@@ -36,6 +36,10 @@ static void sizes(void)
 {
 	static const int x[] = {10, 10, 20, 40, -1}, y[] = {10, 20, 20, 30, -1};
 	static const int one[] = {10, -1}, none[] = {-1};
+	/* 1000 to 1007 are in a bucket, as are 2000 to 2015. */
+	static const int near_x[] = {1000, 1000, 2000, 4000, -1};
+	static const int near_y[] = {1004, 1004, 2000, 4000, -1};
+	static const int spread[] = {1001, 1002, 2000, 4000, -1};
 	struct reel_distance d[REEL_DISTANCES], *s = &d[0];
 	struct job a, b;
 
@@ -68,6 +72,21 @@ static void sizes(void)
 	find(&b, &a, d);
 	ok(near(s->ks, 0.5) && near(s->w1, 10), "the order does not matter");
 	job_end(&b);
+
+	job_end(&a);
+	job_of(&a, near_x, 10);
+	job_of(&b, near_y, 10);
+	find(&a, &b, d);
+	ok(near(s->ks, 0.5) && near(s->w1, 2), "two values of one bucket");
+	find(&b, &a, d);
+	ok(near(s->ks, 0.5), "in either order");
+	job_end(&b);
+	job_of(&b, spread, 10);
+	find(&a, &b, d);
+	ok(s->ks == 0, "where a bucket has several, its bounds");
+	job_end(&b);
+	job_end(&a);
+	job_of(&a, x, 10);
 
 	job_of(&b, none, 10);
 	find(&a, &b, d);
