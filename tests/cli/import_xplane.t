@@ -72,6 +72,15 @@ import function.xplane.pb
 is 'a function that is called between fetches is no step' "$(rows "$spans")" \
 	'step 0 70000;fetch 0 40000;step 70000 70000;fetch 70000 40000;'
 
+import evaluation.xplane.pb
+is 'batches that no gradient follows are an evaluation' \
+	"$(rows "SELECT name, detail, start_ns, dur_ns FROM v_span WHERE name <> 'fetch' ORDER BY start_ns")" \
+	'step 0 0 100000;step 1 100000 100000;eval 0 200000 200000;step 2 400000 100000;'
+import ended.xplane.pb
+is 'a numbered step that finds no batch is none' \
+	"$(rows "SELECT name, detail, start_ns, dur_ns FROM v_span WHERE name = 'step' ORDER BY start_ns")" \
+	'step 1 0 50000;step 2 100000 50000;'
+
 import replicas.xplane.pb
 is 'replicas that fetch at the same time begin one step' \
 	"$(rows "SELECT name, start_ns, dur_ns FROM v_span WHERE name = 'step'")$(rows "SELECT count(*) FROM v_span")" \

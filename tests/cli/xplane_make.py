@@ -48,7 +48,7 @@ host_names = names(4, {1: "train", 2: "IteratorGetNextOp::DoCompute", 3: "MatMul
                        8: "ReduceIterator::Root::Prefetch::Scan::Batch::Map",
                        9: "PjitFunction(step)", 10: "fetch", 11: "train_step",
                        12: "$data.py:7 next_batch",
-                       13: "$iterator_ops.py:824 __next__", 14: "$dataloader.py:720 __next__"})
+                       13: "$iterator_ops.py:824 __next__", 14: "$dataloader.py:720 __next__", 15: "call/gradient_tape/mse/Cast:Cast"})
 environment = plane(2, "Task Environment", names(5, {9: "profile_start_time"}),
                     message(6, number(1, 9), number(3, 1719853884000000000)))
 
@@ -103,6 +103,16 @@ files = {
     "python": host(line(6, "python", 1000, event(13, 100, 40), event(9, 150, 10), event(13, 170, 2))),
     "loader": host(line(6, "python", 1000, event(14, 100, 40), event(9, 150, 10), event(14, 170, 2))),
     "operator": host(line(6, "python", 1000, event(13, 100, 40), event(2, 101, 38, (SIZE, 64)))),
+    # Two steps that train, an evaluation of two batches, a step.
+    "evaluation": host(line(6, "python", 1000, event(2, 100, 10), event(2, 200, 10), event(2, 300, 10),
+                            event(2, 400, 10), event(2, 500, 10), event(2, 600, 10)),
+                       line(7, "tf_Compute", 1000, event(15, 120, 5), event(15, 130, 5), event(15, 220, 5),
+                            event(15, 520, 5))),
+    # The loop begins a step, and finds no batch.
+    "ended": host(line(6, "python", 1000, event(1, 100, 50, (STEP, 1)), event(2, 110, 10, (SIZE, 64)),
+                       event(1, 200, 50, (STEP, 2)), event(2, 210, 10, (SIZE, 64)),
+                       event(15, 130, 5), event(15, 230, 5),
+                       event(1, 300, 50, (STEP, 3)), event(2, 310, 10))),
     # Two replicas, in any threads.
     "replicas": host(line(6, "a", 1000, event(2, 100, 40, (SIZE, 64)), event(2, 201, 40, (SIZE, 64)),
                           event(2, 250, 3, (SIZE, 64))),

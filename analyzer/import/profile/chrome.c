@@ -27,7 +27,7 @@
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/profile.h"
 #include "analyzer/import/common/span_names.h"
-#include "analyzer/import/common/tensorflow.h"
+#include "analyzer/import/profile/tensorflow.h"
 #include "analyzer/import/common/trace_events.h"
 #include "analyzer/import/profile/chrome_rows.h"
 #include "analyzer/import/common/importer.h"
@@ -391,6 +391,10 @@ static int add_event(struct import *im, const struct trace_event *ev,
 		im->jax |= tensorflow_is_jax(ev->name.s);
 		if (tensorflow_wait_of(ev->name.s) != TENSORFLOW_NO_WAIT)
 			return add_fetch(im, row, ev, err);
+		if (tensorflow_trains(ev->name.s) &&
+		    profile_intervals_add(&im->fetches.training, ev->ts_ns,
+					  ev->ts_ns + ev->dur_ns, err))
+			return -1;
 	}
 	switch (ev->phase) {
 	case 'X':
@@ -470,6 +474,7 @@ static int read_file(struct import *im, const char *path,
 	im->bad += trace_events_bad(t);
 	if (im->graph.thread && gather_span(im->gather, &im->graph, NULL, err))
 		goto out;
+	tensorflow_fetches_settle(&im->fetches);
 	if (put_held(im, err) ||
 	    tensorflow_fetches_put(&im->fetches, im->gather,
 				   !im->steps && !im->graph.thread, err))

@@ -20,7 +20,7 @@
 #include "analyzer/import/common/event_names.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/profile.h"
-#include "analyzer/import/common/tensorflow.h"
+#include "analyzer/import/profile/tensorflow.h"
 #include "analyzer/import/common/importer.h"
 #include "analyzer/import/common/run_name.h"
 #include "analyzer/import/profile/protobuf.h"
@@ -52,7 +52,7 @@ struct import {
 	uint32_t process;
 	struct xplane_names x;
 	struct event_names names;
-	struct intervals device_step, named_step;
+	struct intervals numbered_step, device_step, named_step;
 	struct tensorflow_fetches fetches;
 	uint64_t events, steps;
 	int64_t from_ns, to_ns; /* of its events */
@@ -183,9 +183,14 @@ static int add_host_event(struct import *im, const struct xplane_name *name,
 
 		return tensorflow_fetches_add(&im->fetches, &fetch, err);
 	}
+	if (name->trains)
+		return profile_intervals_add(&im->fetches.training,
+					     iv->start_ns,
+					     iv->start_ns + iv->dur_ns, err);
 	if (e->step >= 0) {
 		im->steps++;
-		return put_span(im, iv, REEL_SPAN_STEP, e->step, NULL, err);
+		iv->number = e->step;
+		return add_interval(&im->numbered_step, iv, err);
 	}
 	switch (name->meaning.kind) {
 	case REEL_SPAN_STEP:
@@ -331,7 +336,10 @@ static int put_steps(struct import *im, const struct intervals *list,
 	for (size_t i = 0; i < list->n; i++) {
 		const struct interval *iv = &list->at[i];
 
-		if (put_span(im, iv, REEL_SPAN_STEP, iv->number, NULL, err))
+		/* the step that a loop began before it saw that no batch is left */
+		if (!tensorflow_finds_end(&im->fetches, iv->start_ns,
+					  iv->start_ns + iv->dur_ns) &&
+		    put_span(im, iv, REEL_SPAN_STEP, iv->number, NULL, err))
 			return -1;
 	}
 	return 0;
@@ -366,7 +374,9 @@ static int put_file(struct import *im, const char *path, struct reel_error *err)
 		if (!p->host_id)
 			return -1;
 	}
-	if (!im->steps && put_steps(im, &im->device_step, err))
+	tensorflow_fetches_settle(&im->fetches);
+	if (put_steps(im, im->steps ? &im->numbered_step : &im->device_step,
+		      err))
 		return -1;
 	im->steps += im->device_step.n;
 	/* A graph may have the name of a step and take a batch of an iterator
@@ -390,9 +400,11 @@ static void forget_file(struct import *im)
 	xplane_names_fini(&im->x);
 	event_names_fini(&im->names);
 	tensorflow_fetches_fini(&im->fetches);
+	free(im->numbered_step.at);
 	free(im->device_step.at);
 	free(im->named_step.at);
-	im->device_step = im->named_step = (struct intervals){0};
+	im->numbered_step = im->device_step = im->named_step =
+		(struct intervals){0};
 	im->events = im->steps = 0;
 }
 

@@ -14,7 +14,7 @@
 #include "lib/error.h"
 
 #include "analyzer/import/common/profile.h"
-#include "analyzer/import/common/tensorflow.h"
+#include "analyzer/import/profile/tensorflow.h"
 #include "analyzer/import/profile/protobuf.h"
 
 #define TEXT_BYTES 4096 /* of a name; longer ones are cut */
@@ -53,6 +53,7 @@ static struct xplane_name *add_name(struct xplane_names *x,
 	name->wait = tensorflow_wait_of(text);
 	name->meaning = span_names_meaning(text);
 	name->is_function = !strcmp(text, "FunctionRun");
+	name->trains = tensorflow_trains(text);
 	x->jax |= tensorflow_is_jax(text);
 	x->names++;
 	return name;

@@ -13,7 +13,7 @@
 #include "lib/intmap.h"
 
 #include "analyzer/import/common/span_names.h"
-#include "analyzer/import/common/tensorflow.h"
+#include "analyzer/import/profile/tensorflow.h"
 
 struct reel_error;
 
@@ -33,7 +33,7 @@ enum xplane_line_kind {
 struct xplane_name {
 	char *text;
 	uint32_t index; /* for the caller; REEL_NO_INDEX at first */
-	bool is_function;
+	bool is_function, trains;
 	enum tensorflow_wait wait;
 	struct span_meaning meaning; /* as an annotation of the program */
 };

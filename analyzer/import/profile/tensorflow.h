@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzer/import/profile/intervals.h"
+
 struct import_gather;
 struct reel_error;
 
@@ -34,8 +36,9 @@ struct tensorflow_fetch {
 struct tensorflow_fetches {
 	struct tensorflow_fetch *at;
 	size_t n, room;
-	bool sized;   /* any of them */
-	bool tf_data; /* any is of tf.data */
+	bool sized;			   /* any of them */
+	bool tf_data;			   /* any is of tf.data */
+	struct profile_intervals training; /* operators of gradients */
 };
 
 /*
@@ -51,16 +54,26 @@ bool tensorflow_is_jax(const char *name);
  * tf.data, which jobs of JAX use, too. */
 const char *tensorflow_frameworks(bool jax, bool fetches);
 
+/* Is it an operator of a gradient, as functions that train have, and others not? */
+bool tensorflow_trains(const char *name);
+
 int tensorflow_fetches_add(struct tensorflow_fetches *f,
 			   const struct tensorflow_fetch *fetch,
 			   struct reel_error *err);
+/* All are added: sort them, and keep those that count. */
+void tensorflow_fetches_settle(struct tensorflow_fetches *f);
+/* Then: does a fetch from @start_ns to @end_ns find the end of the data, none a batch,
+ * and does nothing train there? False where no training is seen at all. */
+bool tensorflow_finds_end(const struct tensorflow_fetches *f, int64_t start_ns,
+			  int64_t end_ns);
 /*
- * Spans of the fetches; one that finds the end of the data is none. @steps: each also
+ * Spans of the settled fetches; one that finds the end of the data is none. @steps: each also
  * begins a step, numbered from 0, which lasts to the next one; those of several threads
- * at the same time begin one together. The last is left out when none follows. 0, or
- * -1 with @err.
+ * at the same time begin one together. The last is left out when none follows. Where
+ * some of them are followed by training, two and more that are not, one behind the
+ * other, are an evaluation. 0, or -1 with @err.
  */
-int tensorflow_fetches_put(struct tensorflow_fetches *f,
+int tensorflow_fetches_put(const struct tensorflow_fetches *f,
 			   struct import_gather *g, bool steps,
 			   struct reel_error *err);
 void tensorflow_fetches_fini(struct tensorflow_fetches *f); /* empty again */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The waits of TensorFlow for batches, and the steps between them. */
-#include "analyzer/import/common/tensorflow.h"
+#include "analyzer/import/profile/tensorflow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +63,11 @@ enum tensorflow_wait tensorflow_wait_of(const char *name)
 	if (!profile_has_prefix(name, reduction))
 		return TENSORFLOW_NO_WAIT;
 	return reduction_of(name + strlen(reduction));
+}
+
+bool tensorflow_trains(const char *name)
+{
+	return strstr(name, "gradient_tape/");
 }
 
 bool tensorflow_is_jax(const char *name)
@@ -144,12 +149,64 @@ static size_t next_step(const struct tensorflow_fetches *f, size_t i)
 	return i;
 }
 
+/* Does training start from @start_ns on, before @end_ns? */
+static bool is_trained(const struct tensorflow_fetches *f, int64_t start_ns,
+		       int64_t end_ns)
+{
+	const struct profile_intervals *t = &f->training;
+	size_t from = 0, to = t->n;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (t->at[middle].start_ns < start_ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < t->n && t->at[from].start_ns < end_ns;
+}
+
+/* The end of the evaluation whose first fetch is @i; @i: none. A single fetch may be
+ * one whose training began behind the next. */
+static size_t evaluation_end(const struct tensorflow_fetches *f, size_t i)
+{
+	size_t at = i, next;
+	int steps = 0;
+
+	for (; f->training.n && at < f->n; at = next, steps++) {
+		next = next_step(f, at);
+		if (is_trained(f, f->at[at].start_ns,
+			       next < f->n ? f->at[next].start_ns : INT64_MAX))
+			break;
+	}
+	return steps > 1 ? at : i;
+}
+
+static int put_evaluation(const struct tensorflow_fetches *f, size_t i,
+			  size_t end, struct import_gather *g, int64_t number,
+			  struct reel_error *err)
+{
+	const struct tensorflow_fetch *last = &f->at[end - 1];
+
+	return put_span(g, &f->at[i], REEL_SPAN_EVAL,
+			end < f->n ? f->at[end].start_ns
+				   : last->start_ns + last->dur_ns,
+			number, err);
+}
+
 static int put_steps(const struct tensorflow_fetches *f,
 		     struct import_gather *g, struct reel_error *err)
 {
-	int64_t number = 0;
+	int64_t number = 0, evaluations = 0;
 
 	for (size_t i = 0, next; i < f->n; i = next) {
+		next = evaluation_end(f, i);
+		if (next > i) {
+			if (put_evaluation(f, i, next, g, evaluations++, err))
+				return -1;
+			continue;
+		}
 		next = next_step(f, i);
 		if (f->sized && !f->at[i].sized)
 			continue;
@@ -161,13 +218,48 @@ static int put_steps(const struct tensorflow_fetches *f,
 	return 0;
 }
 
-int tensorflow_fetches_put(struct tensorflow_fetches *f,
+void tensorflow_fetches_settle(struct tensorflow_fetches *f)
+{
+	keep_first_kind(f);
+	profile_intervals_merge(&f->training);
+	if (f->n)
+		qsort(f->at, f->n, sizeof(*f->at), by_start);
+}
+
+/* The first fetch that does not start before @ns. */
+static size_t fetch_from(const struct tensorflow_fetches *f, int64_t ns)
+{
+	size_t from = 0, to = f->n;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (f->at[middle].start_ns < ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+bool tensorflow_finds_end(const struct tensorflow_fetches *f, int64_t start_ns,
+			  int64_t end_ns)
+{
+	size_t i = fetch_from(f, start_ns), n = 0;
+
+	/* a step may take its batch at its end, for the next one */
+	if (!f->training.n || is_trained(f, start_ns, end_ns))
+		return false;
+	for (; f->sized && i < f->n && f->at[i].start_ns < end_ns; i++, n++)
+		if (f->at[i].sized)
+			return false;
+	return n > 0;
+}
+
+int tensorflow_fetches_put(const struct tensorflow_fetches *f,
 			   struct import_gather *g, bool steps,
 			   struct reel_error *err)
 {
-	keep_first_kind(f);
-	if (f->n)
-		qsort(f->at, f->n, sizeof(*f->at), by_start);
 	for (size_t i = 0; i < f->n; i++) {
 		const struct tensorflow_fetch *at = &f->at[i];
 
@@ -183,5 +275,6 @@ int tensorflow_fetches_put(struct tensorflow_fetches *f,
 void tensorflow_fetches_fini(struct tensorflow_fetches *f)
 {
 	free(f->at);
+	free(f->training.at);
 	*f = (struct tensorflow_fetches){0};
 }
