@@ -37,6 +37,18 @@ import superseded
 check 'the same of strace -ff' 'rows "SELECT call, path, result, start_ns, dur_ns FROM v_event" | diff want -'
 is 'no loss either' "$(rows 'SELECT reason, count FROM loss')" ''
 
+# A whole file, as cp(1) asks for it.
+cat >whole.strace <<'EOF2'
+100 1700000000.000000 openat(AT_FDCWD, "/a", O_RDONLY) = 3</a> <0.000010>
+100 1700000000.001000 openat(AT_FDCWD, "/b", O_WRONLY|O_CREAT, 0644) = 4</b> <0.000010>
+100 1700000000.002000 copy_file_range(3</a>, NULL, 4</b>, NULL, 9223372035781033984, 0) = 500 <0.000010>
+100 1700000000.003000 copy_file_range(3</a>, NULL, 4</b>, NULL, 9223372035781033984, 0) = 0 <0.000010>
+EOF2
+import whole.strace
+is 'a copy asks for no more than the kernel copies in a call' \
+	"$(rows "SELECT call, asked, bytes FROM v_event WHERE call LIKE 'copy%' ORDER BY start_ns, call")" \
+	'copy_file_range 2147479552 500;copy_out 2147479552 500;copy_file_range 2147479552 0;copy_out 2147479552 0;'
+
 # The decimals of a time say how exact it is; calls in one tick come one by one.
 cat >ms.strace <<'EOF2'
 100 1700000000.001 openat(AT_FDCWD, "/a", O_RDWR) = 3</a> <0.000050>

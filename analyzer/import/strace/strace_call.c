@@ -18,6 +18,8 @@
 
 #include "lib/calls.h"
 
+#define COPY_MOST 0x7ffff000 /* bytes that the kernel copies in a call */
+
 #define IO(name, ID, args)                                                     \
 	{                                                                      \
 		name, STRACE_IO, REEL_CALL_##ID, args                          \
@@ -368,6 +370,9 @@ bool strace_call_fill(struct import_call *out, struct strace_paths *paths,
 		if (strace_next_arg(&args, &arg) &&
 		    !fill_arg(out, paths, *letter, arg))
 			return false;
+	/* as a recording has it: callers that copy a whole file ask for more */
+	if (info->effect == STRACE_COPY && out->rec.size > COPY_MOST)
+		out->rec.size = COPY_MOST;
 	fill_made(out, paths, line);
 	/* -y prints the path of a handle beside the result. */
 	if (out->rec.call == REEL_CALL_OPEN_BY_HANDLE_AT &&
