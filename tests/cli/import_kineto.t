@@ -131,6 +131,23 @@ is 'nor is an evaluation' "$(rows "SELECT start_ns, dur_ns FROM v_span WHERE nam
 is 'fetches that found the end have no batch' \
 	"$(rows "SELECT start_ns FROM v_span WHERE name = 'fetch' AND detail = -2")" '220000;522000;'
 
+# A schedule goes on in the evaluations of two and of one batch; the last may be a step.
+python3 - >scheduled.json <<'EOF'
+import json
+events, t = [], 1000
+for number, trains in enumerate([1, 1, 0, 0, 1, 0, 1]):
+    inside = ["autograd::engine::evaluate_function: MmBackward0", "aten::mm"] if trains else ["aten::mm"]
+    for name, cat, start, dur in [("ProfilerStep#%d" % number, "user_annotation", 0, 100)] + [
+            (name, "cpu_op", 20, 50) for name in inside]:
+        events.append({"ph": "X", "cat": cat, "name": name, "pid": 5, "tid": 5, "ts": t + start, "dur": dur})
+    t += 100
+print(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+EOF
+import scheduled.json
+is 'ProfilerSteps that do not train are an evaluation' \
+	"$(rows "SELECT name, detail, start_ns, dur_ns FROM v_span WHERE name IN ('step', 'eval') ORDER BY start_ns")" \
+	'step 0 0 100000;step 1 100000 100000;eval 0 200000 200000;step 4 400000 100000;step 5 500000 100000;step 6 600000 100000;'
+
 # The names of the fetches say whether the loader has workers.
 loader() {
 	sed "s/_X.__next__/_$1DataLoaderIter.__next__/" fetches.json >loader.json

@@ -65,7 +65,7 @@ struct import {
 	uint32_t source, records;
 	uint64_t bad;
 	int64_t start_ns; /* of all files */
-	int64_t ranks;
+	int64_t ranks, evaluations;
 	struct kineto_cycles cycles;
 	uint32_t processes;
 	const char
@@ -304,6 +304,24 @@ static void see_loader(struct import *im, const char *name)
 		im->loader = "inside";
 }
 
+/* A step of the profiler's schedule; those of an evaluation are one span together. */
+static int put_step(struct import *im, const struct span *s, int64_t base_ns,
+		    const char *name, struct reel_error *err)
+{
+	const struct profile_interval *e =
+		kineto_loop_evaluation(&im->loop, s->start_ns);
+	struct span all = *s;
+
+	if (!e)
+		return put_span(im, s, base_ns, REEL_SPAN_STEP,
+				step_number(name), NULL, err);
+	if (s->start_ns > e->start_ns)
+		return 0;
+	all.dur_ns = e->end_ns - e->start_ns;
+	return put_span(im, &all, base_ns, REEL_SPAN_EVAL, im->evaluations++,
+			NULL, err);
+}
+
 static int put_named_span(struct import *im, const struct span *s,
 			  int64_t base_ns, struct reel_error *err)
 {
@@ -312,8 +330,7 @@ static int put_named_span(struct import *im, const struct span *s,
 
 	switch (s->role) {
 	case ROLE_STEP:
-		return put_span(im, s, base_ns, REEL_SPAN_STEP,
-				step_number(name), NULL, err);
+		return put_step(im, s, base_ns, name, err);
 	case ROLE_FETCH:
 		see_loader(im, name);
 		return put_span(im, s, base_ns, REEL_SPAN_FETCH,
@@ -486,8 +503,9 @@ static int put_file(struct import *im, const struct trace_events *t,
 	base_ns = base_ns < 0 ? 0 : base_ns;
 	im->cycles.at[im->cycles.n].base_ns = base_ns;
 	im->cycles.at[im->cycles.n++].rank = rank;
-	if (kineto_loop_settle(&im->loop, err) || put_spans(im, base_ns, err) ||
-	    put_computation(im, base_ns, err) ||
+	if (kineto_loop_settle(&im->loop, err) ||
+	    kineto_loop_evaluations(&im->loop, &im->steps, err) ||
+	    put_spans(im, base_ns, err) || put_computation(im, base_ns, err) ||
 	    (!im->steps.n && put_steps_of_fetches(im, base_ns, err)) ||
 	    put_backwards(im, base_ns, err))
 		return -1;

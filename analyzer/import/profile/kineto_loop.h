@@ -21,6 +21,7 @@ struct kineto_loop {
 		training; /* backward passes, optimizer steps */
 	uint32_t thread;  /* the first that fetches; 0: none */
 	bool *trains;	  /* for each fetch; NULL: no training was seen */
+	struct profile_intervals evaluations; /* of numbered steps */
 };
 
 /* Add the fetch of a loop. 0, or -1 with @err (REEL_E_MEMORY). */
@@ -31,6 +32,14 @@ int kineto_loop_training(struct kineto_loop *loop, int64_t start_ns,
 			 int64_t end_ns, struct reel_error *err);
 /* After the last fetch: find which of them lead to training. 0, or -1 with @err. */
 int kineto_loop_settle(struct kineto_loop *loop, struct reel_error *err);
+/* Find the evaluations among the numbered @steps, which it sorts: two and more that do
+ * not train, one behind the other, where others train. 0, or -1 with @err. */
+int kineto_loop_evaluations(struct kineto_loop *loop,
+			    struct profile_intervals *steps,
+			    struct reel_error *err);
+/* The evaluation that the numbered step from @start_ns on is of; NULL: it trains. */
+const struct profile_interval *
+kineto_loop_evaluation(const struct kineto_loop *loop, int64_t start_ns);
 /* The detail of a fetch's span: REEL_FETCH_STOP where it has no batch, else -1. */
 int64_t kineto_loop_detail(const struct kineto_loop *loop, uint32_t thread,
 			   int64_t start_ns);
