@@ -76,6 +76,9 @@ import evaluation.xplane.pb
 is 'batches that no gradient follows are an evaluation' \
 	"$(rows "SELECT name, detail, start_ns, dur_ns FROM v_span WHERE name <> 'fetch' ORDER BY start_ns")" \
 	'step 0 0 100000;step 1 100000 100000;eval 0 200000 200000;step 2 400000 100000;'
+import compiled.xplane.pb
+is 'a constant of a gradient says nothing' \
+	"$(rows "SELECT name, count(*) FROM v_span WHERE name <> 'fetch' GROUP BY 1")" 'step 3;'
 import ended.xplane.pb
 is 'a numbered step that finds no batch is none' \
 	"$(rows "SELECT name, detail, start_ns, dur_ns FROM v_span WHERE name = 'step' ORDER BY start_ns")" \

@@ -48,7 +48,9 @@ host_names = names(4, {1: "train", 2: "IteratorGetNextOp::DoCompute", 3: "MatMul
                        8: "ReduceIterator::Root::Prefetch::Scan::Batch::Map",
                        9: "PjitFunction(step)", 10: "fetch", 11: "train_step",
                        12: "$data.py:7 next_batch",
-                       13: "$iterator_ops.py:824 __next__", 14: "$dataloader.py:720 __next__", 15: "call/gradient_tape/mse/Cast:Cast"})
+                       13: "$iterator_ops.py:824 __next__", 14: "$dataloader.py:720 __next__",
+                       15: "call/gradient_tape/dense/MatMul:MatMul",
+                       16: "gradient_tape/mse/range:Range"})
 environment = plane(2, "Task Environment", names(5, {9: "profile_start_time"}),
                     message(6, number(1, 9), number(3, 1719853884000000000)))
 
@@ -108,6 +110,10 @@ files = {
                             event(2, 400, 10), event(2, 500, 10), event(2, 600, 10)),
                        line(7, "tf_Compute", 1000, event(15, 120, 5), event(15, 130, 5), event(15, 220, 5),
                             event(15, 520, 5))),
+    # XLA compiles the steps: only constants of the first are seen.
+    "compiled": host(line(6, "python", 1000, event(2, 100, 10), event(2, 200, 10), event(2, 300, 10),
+                          event(2, 400, 10)),
+                     line(7, "tf_Compute", 1000, event(16, 120, 5))),
     # The loop begins a step, and finds no batch.
     "ended": host(line(6, "python", 1000, event(1, 100, 50, (STEP, 1)), event(2, 110, 10, (SIZE, 64)),
                        event(1, 200, 50, (STEP, 2)), event(2, 210, 10, (SIZE, 64)),

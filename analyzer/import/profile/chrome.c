@@ -391,10 +391,6 @@ static int add_event(struct import *im, const struct trace_event *ev,
 		im->jax |= tensorflow_is_jax(ev->name.s);
 		if (tensorflow_wait_of(ev->name.s) != TENSORFLOW_NO_WAIT)
 			return add_fetch(im, row, ev, err);
-		if (tensorflow_trains(ev->name.s) &&
-		    profile_intervals_add(&im->fetches.training, ev->ts_ns,
-					  ev->ts_ns + ev->dur_ns, err))
-			return -1;
 	}
 	switch (ev->phase) {
 	case 'X':

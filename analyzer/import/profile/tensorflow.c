@@ -65,9 +65,19 @@ enum tensorflow_wait tensorflow_wait_of(const char *name)
 	return reduction_of(name + strlen(reduction));
 }
 
+/* "gradient_tape/dense/MatMul:MatMul". Operators of other types may be folded into
+ * constants, which happens once, also where XLA compiles those of the steps. */
 bool tensorflow_trains(const char *name)
 {
-	return strstr(name, "gradient_tape/");
+	static const char *const types[] = {"MatMul", "Backprop", "Grad"};
+	const char *type = strrchr(name, ':');
+
+	if (!type || !strstr(name, "gradient_tape/"))
+		return false;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strstr(type, types[i]))
+			return true;
+	return false;
 }
 
 bool tensorflow_is_jax(const char *name)

@@ -54,7 +54,8 @@ bool tensorflow_is_jax(const char *name);
  * tf.data, which jobs of JAX use, too. */
 const char *tensorflow_frameworks(bool jax, bool fetches);
 
-/* Is it an operator of a gradient, as functions that train have, and others not? */
+/* Is it an operator of a gradient, as functions that train have, and others not? JSON
+ * files, of which TensorFlow leaves out events, may lack them for some steps. */
 bool tensorflow_trains(const char *name);
 
 int tensorflow_fetches_add(struct tensorflow_fetches *f,
