@@ -327,7 +327,7 @@ static int keep_known(struct import_input *in, const struct reel_importer *as,
 	return n;
 }
 
-static int unknown_format(const char *path, struct reel_error *err)
+int reel_import_unknown(const char *path, struct reel_error *err)
 {
 	char *head = malloc(HEAD_BYTES);
 	const struct import_unknown *unknown = NULL;
@@ -343,11 +343,18 @@ static int unknown_format(const char *path, struct reel_error *err)
 		return -1;
 	if (!n)
 		return reel_fail(err, REEL_E_FORMAT, "'%s' is empty", path);
-	if (unknown)
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s' is in no format that ioreel imports: it "
-				 "is %s; try: %s",
-				 path, unknown->is, unknown->try);
+	if (!unknown)
+		return 0;
+	return reel_fail(err, REEL_E_FORMAT,
+			 "'%s' is in no format that ioreel imports: it is %s; "
+			 "try: %s",
+			 path, unknown->is, unknown->try);
+}
+
+static int unknown_format(const char *path, struct reel_error *err)
+{
+	if (reel_import_unknown(path, err))
+		return -1;
 	return reel_fail(err, REEL_E_FORMAT,
 			 "'%s' is in no format that ioreel imports (ioreel "
 			 "import --list shows them)",

@@ -146,7 +146,8 @@ static const struct {
 	 {"a trace of blktrace, which knows no files", "ioreel record -- CMD"}},
 	{{"", ""},
 	 is_table,
-	 {"perhaps a CSV", "--map start=COLUMN,duration=COLUMN,call=COLUMN"}},
+	 {"perhaps a CSV",
+	  "ioreel import --map start=COLUMN,duration=COLUMN,call=COLUMN"}},
 };
 
 const struct import_unknown *import_unknown_find(const char *head, size_t n)

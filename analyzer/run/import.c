@@ -105,11 +105,14 @@ static int open_source(struct source *s, struct reel_error *err)
 	if (s->kind == STORE)
 		return reel_store_open(&s->st, s->path[0], err);
 	if (s->kind == FOREIGN && !s->as)
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s' is in no format that ioreel imports "
-				 "(ioreel import --list shows them), and "
-				 "neither a trace nor a store",
-				 s->path[0]);
+		return reel_import_unknown(s->path[0], err)
+			       ? -1
+			       : reel_fail(err, REEL_E_FORMAT,
+					   "'%s' is in no format that ioreel "
+					   "imports (ioreel import --list "
+					   "shows them), and neither a trace "
+					   "nor a store",
+					   s->path[0]);
 	return run_load_temporary(&s->st, s->path, s->paths, s->as, err);
 }
 

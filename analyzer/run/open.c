@@ -37,6 +37,7 @@ int reel_run_open(struct reel_store **out, const char *run,
 {
 	char *path = (char *)run; /* borrowed */
 	const struct reel_importer *as;
+	struct reel_error better = {0};
 	struct stat st;
 
 	if (stat(run, &st))
@@ -46,5 +47,12 @@ int reel_run_open(struct reel_store **out, const char *run,
 	as = reel_importer_detect(run);
 	if (as)
 		return run_load_temporary(out, &path, 1, as, err);
-	return reel_store_open(out, run, err); /* or the error for all kinds */
+	if (!reel_store_open(out, run, err))
+		return 0;
+	/* The error is that for all kinds: there may be a better one. */
+	if (err->code == REEL_E_FORMAT)
+		reel_import_unknown(run, &better);
+	if (better.code)
+		*err = better;
+	return -1;
 }

@@ -51,6 +51,9 @@ refused 'ts,op,path\r\n1,read,"/a, b"\r\n' '--map start=COLUMN'
 refused 'ts;op;path\n1,5;read;/a\n' '--map start=COLUMN'
 printf 'A text, as any.\nIt has words, and commas.\n' >unknown
 check 'a text is none of them' '! "$IOREEL" import unknown 2>err && ! grep -q try err'
+printf '%% time     seconds  usecs/call     calls    errors syscall\n' >sums
+check 'the same where it is given as a RUN' '! "$IOREEL" report sums 2>err && [ $(wc -l <err) = 1 ] &&
+	grep -q "^ioreel report: .sums. is in no format .*; try: strace -f" err'
 
 # missing SAMPLE...: --list, report and JSON agree on the values that formats lack
 missing() {
