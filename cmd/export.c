@@ -58,6 +58,7 @@ static int open_output(struct output *out, struct reel_error *err)
 				    (long)getpid()))
 			return -1;
 		name = reel_buf_text(&out->tmp);
+		reel_output_unfinished(name);
 	}
 	out->file = fopen(name, "we");
 	return out->file ? 0 : reel_fail_io(err, "create", out->path, errno);
@@ -74,6 +75,7 @@ static int close_output(struct output *out, int rc, struct reel_error *err)
 		rc = reel_fail_io(err, "create", out->path, errno);
 	if (rc && tmp)
 		unlink(tmp);
+	reel_output_unfinished(NULL);
 	reel_buf_fini(&out->tmp);
 	free(out->target);
 	return rc;

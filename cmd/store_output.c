@@ -2,17 +2,15 @@
 /*
  * The store that load and import write.
  *
- * An interrupted command leaves nothing: the one file that exists while it runs
- * is unlinked by the signal handler, which then dies of the signal.
+ * An interrupted command leaves nothing: a signal removes the one file that exists
+ * while it runs.
  */
 #include "cmd/store_output.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/clock.h"
 #include "lib/error.h"
@@ -20,35 +18,6 @@
 #include "lib/output.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
-
-static char unfinished[4096]; /* "" : nothing to remove */
-
-static void on_signal(int sig)
-{
-	if (unfinished[0])
-		unlink(unfinished);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static void remove_on_signal(const struct reel_store *st)
-{
-	static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,
-				      SIGPIPE, SIGXCPU, SIGXFSZ};
-	struct sigaction sa = {.sa_handler = on_signal};
-
-	if (strlen(st->tmp) >= sizeof(unfinished))
-		return;
-	strcpy(unfinished, st->tmp);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		struct sigaction was;
-
-		/* a signal that nohup ignores stays ignored */
-		if (!sigaction(signals[i], NULL, &was) &&
-		    was.sa_handler != SIG_IGN)
-			sigaction(signals[i], &sa, NULL);
-	}
-}
 
 /* No signal comes between making the file and knowing its name. */
 static int create(struct reel_store **st, const char *path,
@@ -61,7 +30,7 @@ static int create(struct reel_store **st, const char *path,
 	sigprocmask(SIG_BLOCK, &all, &was);
 	rc = reel_store_create(st, path, err);
 	if (!rc)
-		remove_on_signal(*st);
+		reel_output_unfinished((*st)->tmp);
 	sigprocmask(SIG_SETMASK, &was, NULL);
 	return rc;
 }
@@ -81,7 +50,7 @@ static int finish(struct reel_store *st, const struct store_producer *p,
 				 p->verb, p->source, p->nothing);
 	if (reel_store_finish(st, err))
 		return -1;
-	unfinished[0] = '\0';
+	reel_output_unfinished(NULL);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,4 +65,34 @@ int reel_output_write(const struct reel_buf *text, const char *path,
 	rc = target ? reel_buf_write_file(text, target, err) : -1;
 	free(target);
 	return rc;
+}
+
+static char unfinished[4096]; /* "" : no file to remove */
+
+static void on_signal(int sig)
+{
+	if (unfinished[0])
+		unlink(unfinished);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+void reel_output_unfinished(const char *path)
+{
+	static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,
+				      SIGPIPE, SIGXCPU, SIGXFSZ};
+	struct sigaction sa = {.sa_handler = on_signal};
+
+	unfinished[0] = '\0';
+	if (!path || strlen(path) >= sizeof(unfinished))
+		return;
+	strcpy(unfinished, path);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		struct sigaction was;
+
+		/* a signal that nohup ignores stays ignored */
+		if (!sigaction(signals[i], NULL, &was) &&
+		    was.sa_handler != SIG_IGN)
+			sigaction(signals[i], &sa, NULL);
+	}
 }

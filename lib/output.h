@@ -23,6 +23,10 @@ char *reel_output_path(const char *path, struct reel_error *err);
  * @err. */
 int reel_output_temporary(struct reel_error *err);
 
+/* From now on a signal that ends the command removes the file @path, which may not
+ * exist yet. NULL: the file is complete. One file at a time. */
+void reel_output_unfinished(const char *path);
+
 /* Write @text to the output @path, which is never half written; NULL or "-": standard
  * output. 0, or -1 with @err. */
 int reel_output_write(const struct reel_buf *text, const char *path,

@@ -167,6 +167,22 @@ check 'a store gives the same as its trace' 'ioreel export --as chrome job.db | 
 check 'an older file is replaced as a whole' 'echo old >out.csv &&
 	ioreel export --as csv -o out.csv job.db 2>err && ! grep -qx old out.csv && ! ls | grep tmp'
 
+# try again if the export ends before the signal, on a busy machine
+./gen -k loader -p 2 -n 500000 long.reel
+for sig in INT TERM; do
+	for try in 1 2 3 4 5; do
+		echo old >keep.csv
+		env --default-signal "$IOREEL" export --as csv -o keep.csv long.reel 2>/dev/null & pid=$!
+		while [ ! -e keep.csv.tmp.$pid ] && kill -0 $pid 2>/dev/null; do
+			sleep 0.01
+		done
+		{ kill -$sig $pid; wait $pid; } 2>/dev/null || break
+	done
+	check "SIG$sig: the older file remains, without a temporary file" \
+		'grep -qx old keep.csv && ! ls | grep tmp'
+done
+rm -r long.reel keep.csv
+
 # --- a part of the run ----------------------------------------------------------
 ./gen -k mixed -p 2 -t 2 -n 3000 -s 5 part.reel
 end=$(sql part.reel 'SELECT max(start_ns + dur_ns) / 1e9 FROM v_event')
