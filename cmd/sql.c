@@ -69,56 +69,30 @@ static int db_fail(struct reel_store *st, int rc, struct reel_error *err)
 	return reel_fail(err, REEL_E_DB, "%s", sqlite3_errmsg(st->db));
 }
 
+/* Execute the first statement of @sql, and make @sql the text after it. */
+static int execute_first(struct reel_store *st, const char **sql,
+			 enum sql_format format, struct reel_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(st->db, *sql, -1, &stmt, sql);
+
+	if (rc != SQLITE_OK)
+		return db_fail(st, rc, err);
+	if (!stmt)
+		return 0; /* blank, or a comment */
+	rc = sql_output(stdout, stmt, format, err);
+	sqlite3_finalize(stmt);
+	return rc ? -1 : 0;
+}
+
 /* Execute every statement of @sql. */
 static int execute_sql(struct reel_store *st, const char *sql,
 		       enum sql_format format, struct reel_error *err)
 {
-	while (*sql) {
-		sqlite3_stmt *stmt = NULL;
-		int rc = sqlite3_prepare_v2(st->db, sql, -1, &stmt, &sql);
-
-		if (rc != SQLITE_OK)
-			return db_fail(st, rc, err);
-		if (!stmt)
-			continue; /* blank, or a comment */
-		rc = sql_output(stdout, stmt, format, err);
-		sqlite3_finalize(stmt);
-		if (rc)
+	while (*sql)
+		if (execute_first(st, &sql, format, err))
 			return -1;
-	}
 	return 0;
-}
-
-static int execute_script(struct reel_store *st, enum sql_format format,
-			  struct reel_error *err)
-{
-	struct reel_buf sql = REEL_BUF_INIT;
-	char chunk[65536];
-	size_t n;
-	int rc = -1;
-
-	while ((n = fread(chunk, 1, sizeof(chunk), stdin)) > 0) {
-		if (sql.len + n > SCRIPT_MAX) {
-			reel_fail(
-				err, REEL_E_FORMAT,
-				"cannot read standard input: more than 64 MiB");
-			goto out;
-		}
-		if (reel_buf_add(&sql, chunk, n, err))
-			goto out;
-	}
-	n = strlen(reel_buf_text(&sql));
-	if (ferror(stdin))
-		reel_fail(err, REEL_E_IO, "cannot read standard input: %s",
-			  strerror(errno));
-	else if (n < sql.len)
-		reel_fail(err, REEL_E_FORMAT,
-			  "cannot read standard input: byte %zu is NUL", n);
-	else
-		rc = execute_sql(st, reel_buf_text(&sql), format, err);
-out:
-	reel_buf_fini(&sql);
-	return rc;
 }
 
 /* --- the prompt ----------------------------------------------------------- */
@@ -148,6 +122,27 @@ static int set_format(const char *word, enum sql_format *format)
 	return -1;
 }
 
+/* Print the definition of table or view @name, or all for "". */
+static int show_schema(const char *name, struct reel_error *err)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	reel_schema_show(f, *name ? name : NULL);
+	if (fclose(f) || !len)
+		reel_fail(err, REEL_E_FORMAT,
+			  "no table or view '%s' in the schema; .tables lists "
+			  "them",
+			  name);
+	else
+		fputs(text, stdout);
+	free(text);
+	return len ? 0 : -1;
+}
+
 /* Execute a line that starts with a dot. 1: leave. */
 static int run_dot_command(struct reel_store *st, char *line,
 			   enum sql_format *format, struct reel_error *err)
@@ -159,10 +154,8 @@ static int run_dot_command(struct reel_store *st, char *line,
 		return 1;
 	if (!strcmp(word, ".tables"))
 		return execute_sql(st, tables_sql, *format, err);
-	if (!strcmp(word, ".schema")) {
-		reel_schema_show(stdout, *arg ? arg : NULL);
-		return 0;
-	}
+	if (!strcmp(word, ".schema"))
+		return show_schema(arg, err);
 	if (!strcmp(word, ".help")) {
 		fputs(help, stdout);
 		return 0;
@@ -177,14 +170,64 @@ static int run_dot_command(struct reel_store *st, char *line,
 	return 0;
 }
 
-/* Execute the query of a command line, which may be a line of the prompt. */
-static int run_query(struct reel_store *st, char *sql, enum sql_format format,
-		     struct reel_error *err)
+/* Execute the dot command at @line up to the end of the line, and make @line the text
+ * after it. 1: leave. */
+static int run_dot_line(struct reel_store *st, const char **line,
+			enum sql_format *format, struct reel_error *err)
 {
-	sql += strspn(sql, " \t\n");
-	if (*sql != '.')
-		return execute_sql(st, sql, format, err);
-	return run_dot_command(st, sql, &format, err) < 0 ? -1 : 0;
+	size_t n = strcspn(*line, "\n");
+	struct reel_buf copy = REEL_BUF_INIT;
+	int rc = reel_buf_add(&copy, *line, n, err);
+
+	if (!rc)
+		rc = run_dot_command(st, copy.data, format, err);
+	*line += n;
+	reel_buf_fini(&copy);
+	return rc;
+}
+
+/* Execute statements and dot commands. No statement begins with a dot. */
+static int run_text(struct reel_store *st, const char *sql,
+		    enum sql_format format, struct reel_error *err)
+{
+	int rc = 0;
+
+	while (!rc && *(sql += strspn(sql, " \t\r\n")))
+		rc = *sql == '.' ? run_dot_line(st, &sql, &format, err)
+				 : execute_first(st, &sql, format, err);
+	return rc < 0 ? -1 : 0;
+}
+
+static int execute_script(struct reel_store *st, enum sql_format format,
+			  struct reel_error *err)
+{
+	struct reel_buf sql = REEL_BUF_INIT;
+	char chunk[65536];
+	size_t n;
+	int rc = -1;
+
+	while ((n = fread(chunk, 1, sizeof(chunk), stdin)) > 0) {
+		if (sql.len + n > SCRIPT_MAX) {
+			reel_fail(
+				err, REEL_E_FORMAT,
+				"cannot read standard input: more than 64 MiB");
+			goto out;
+		}
+		if (reel_buf_add(&sql, chunk, n, err))
+			goto out;
+	}
+	n = strlen(reel_buf_text(&sql));
+	if (ferror(stdin))
+		reel_fail(err, REEL_E_IO, "cannot read standard input: %s",
+			  strerror(errno));
+	else if (n < sql.len)
+		reel_fail(err, REEL_E_FORMAT,
+			  "cannot read standard input: byte %zu is NUL", n);
+	else
+		rc = run_text(st, reel_buf_text(&sql), format, err);
+out:
+	reel_buf_fini(&sql);
+	return rc;
 }
 
 static void on_interrupt(int sig)
@@ -298,8 +341,8 @@ static int run(int argc, char **argv)
 	sqlite3_exec(st->db, "PRAGMA query_only = OFF", NULL, NULL, NULL);
 	sqlite3_set_authorizer(st->db, read_only, NULL);
 	if (argc - first == 2)
-		rc = run_query(st, argv[first + 1], (enum sql_format)format,
-			       &err);
+		rc = run_text(st, argv[first + 1], (enum sql_format)format,
+			      &err);
 	else if (isatty(STDIN_FILENO))
 		rc = run_prompt(st, (enum sql_format)format, &err);
 	else

@@ -124,6 +124,16 @@ check 'an unknown dot command is an error' '
 	for w in .tabels ".format xml" .format; do
 		sql a.db "$w" >out 2>err; [ $? = 1 ] && [ ! -s out ] && [ $(wc -l <err) = 1 ] || exit 1
 	done; sql a.db .help | grep -q "^\.tables" && sql a.db ".format json"'
+is 'a script may have dot commands between its statements' "$(printf \
+	'SELECT 1 AS a; SELECT 2 AS b\n;.format csv\nSELECT 3 AS c,\n 4.5 AS d;\n\n .quit\nSELECT 5 AS e' |
+	sql a.db | tr '\n' ' ')" 'a 1 b 2 c,d 3,4.5 '
+check 'so may a query, and an unknown one ends either' 'sql a.db "SELECT 1; .tables" | grep -q v_event &&
+	! printf ".tabels\nSELECT 1" | sql a.db >out 2>err && [ ! -s out ] && grep -q "unknown word .\.tabels" err'
+check '.schema of no table or view is an error' '
+	! sql a.db ".schema v_evnet" 2>err && [ $(wc -l <err) = 1 ] && grep -q v_evnet err'
+is 'every table that .tables lists has a definition' "$(for name in $(sql a.db .tables | tail -n +2 | cut -f 2); do
+	sql a.db ".schema $name" >/dev/null 2>&1 || echo $name
+done)" ''
 check 'an error is one line, exit 1' 'sql a.db "SELEC 1" 2>err; [ $? = 1 ] && [ $(wc -l <err) = 1 ] &&
 	grep -q "^ioreel sql: .*syntax error" err'
 check 'an error on standard input too' 'echo "SELECT * FROM nowhere;" | sql a.db 2>err; [ $? = 1 ] && grep -q "no such table: nowhere" err'
