@@ -104,36 +104,15 @@ static int name_input(char **file, int n, struct reel_error *err)
 	return named ? keep_input(err) : 0;
 }
 
-/* Is the last part of @path "." or ".."? That is no name for a file. */
-static bool is_relative_folder(const char *path, size_t len)
-{
-	const char *slash = memrchr(path, '/', len);
-	const char *last = slash ? slash + 1 : path;
-	size_t n = len - (size_t)(last - path);
-
-	return (n == 1 || n == 2) && !memcmp(last, "..", n);
-}
-
 /* job.strace.gz -> job.db, beside it; a folder's name without its slash. */
 static int default_output(struct reel_buf *out, const char *path,
 			  struct reel_error *err)
 {
-	size_t len = strlen(path);
-	char *full = NULL;
+	char *name = reel_output_stem(path, err);
 	const char *dot;
-	int rc;
+	int rc = name ? reel_buf_puts(out, name, err) : -1;
 
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	if (is_relative_folder(path, len)) {
-		full = realpath(path, NULL);
-		if (!full)
-			return reel_fail_io(err, "open", path, errno);
-		path = full;
-		len = strlen(full);
-	}
-	rc = reel_buf_add(out, path, len, err);
-	free(full);
+	free(name);
 	if (rc)
 		return -1;
 	if (out->len > 3 && !strcmp(out->data + out->len - 3, ".gz"))

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ioreel load: a trace into a store. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/output.h"
 #include "lib/terminal.h"
 #include "lib/trace/reader.h"
 
@@ -18,15 +20,16 @@
 static int default_output(struct reel_buf *out, const char *dir,
 			  struct reel_error *err)
 {
-	size_t len = strlen(dir);
+	char *name = reel_output_stem(dir, err);
+	size_t len = name ? strlen(name) : 0;
+	int rc = -1;
 
-	while (len > 1 && dir[len - 1] == '/')
-		len--;
-	if (len > 5 && !memcmp(dir + len - 5, ".reel", 5))
+	if (len > 5 && !memcmp(name + len - 5, ".reel", 5))
 		len -= 5;
-	if (reel_buf_add(out, dir, len, err))
-		return -1;
-	return reel_buf_puts(out, ".db", err);
+	if (name && !reel_buf_add(out, name, len, err))
+		rc = reel_buf_puts(out, ".db", err);
+	free(name);
+	return rc;
 }
 
 static int check_trace(const char *dir, struct reel_error *err)

@@ -32,6 +32,28 @@ char *reel_output_path(const char *path, struct reel_error *err)
 	return target;
 }
 
+char *reel_output_stem(const char *run, struct reel_error *err)
+{
+	const char *end = run + strlen(run), *last;
+	char *stem;
+
+	while (end > run + 1 && end[-1] == '/')
+		end--;
+	for (last = end; last > run && last[-1] != '/'; last--)
+		;
+	if (last < end && end - last <= 2 &&
+	    !memcmp(last, "..", (size_t)(end - last))) {
+		stem = realpath(run, NULL);
+		if (!stem)
+			reel_fail_io(err, "open", run, errno);
+		return stem;
+	}
+	stem = reel_strdup(run, err);
+	if (stem)
+		stem[end - run] = '\0';
+	return stem;
+}
+
 int reel_output_temporary(struct reel_error *err)
 {
 	const char *dir = getenv("TMPDIR");

@@ -19,6 +19,13 @@ bool reel_output_is_stdout(const char *path);
  */
 char *reel_output_path(const char *path, struct reel_error *err);
 
+/*
+ * The name that a default output is made from: @run without slashes at its end, and
+ * absolute if its last part, "." or "..", is no name for a file. For free(); NULL with
+ * @err.
+ */
+char *reel_output_stem(const char *run, struct reel_error *err);
+
 /* A temporary file without a name, in TMPDIR or else /tmp: its descriptor, or -1 with
  * @err. */
 int reel_output_temporary(struct reel_error *err);

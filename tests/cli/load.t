@@ -33,6 +33,10 @@ for t in mixed one loader; do
 done
 is 'the default output is beside the trace' \
 	"$("$IOREEL" load mixed.reel/ -q && ls mixed.db)" mixed.db
+check 'of the working directory, and of the one above it: by its own name, beside it' '
+	mkdir -p there/in.reel && cp -R mixed.reel/. there/in.reel && mkdir there/in.reel/sub && (
+	cd there/in.reel && "$IOREEL" load -q . && cmp ../in.db ../../mixed.db && rm ../in.db &&
+	cd sub && "$IOREEL" load -q ../ && cmp ../../in.db ../../../mixed.db && ! ls -a .. . | grep "db$")'
 cp mixed.db first.db
 check 'a store is replaced, and the same trace gives the same bytes' \
 	'"$IOREEL" load -q mixed.reel && cmp mixed.db first.db'
