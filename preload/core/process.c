@@ -211,25 +211,26 @@ static void set_state(uint32_t state)
 }
 
 /*
- * Write all blocks to the log. While other threads live, recording goes on to
- * the last moment and the window stays, as after SIGKILL. Otherwise the window
+ * Write all blocks to the log. While other threads live, or if the log refuses a
+ * block, recording goes on to the last moment and the window stays, as after
+ * SIGKILL. Otherwise the window
  * is removed, and later events, of signal handlers, are counted as lost.
  */
 static void end_log(enum reel_end end)
 {
 	struct shim_thread *own = shim_tls.thread;
-	bool alone;
+	bool done;
 
 	arena->process.busy_tid = (uint32_t)raw(SYS_gettid);
 	set_state(LEAVING);
 	shim_tls.thread = &shim_no_thread;
 	shim_barrier();
-	alone = shim_flush_all() && !shim_has_other_threads();
+	done = shim_flush_all() && !shim_has_other_threads();
 	shim_clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
 	shim.head->end = end;
-	if (alone)
+	if (done)
 		set_state(LEFT);
-	if (shim_write_head() && alone) {
+	if (shim_write_head() && done) {
 		shim_remove_window();
 		shim_budget_window_gone(shim.head->head_bytes);
 		return;

@@ -268,14 +268,31 @@ static void clear_records(struct shim_thread *t, uint8_t *from, size_t bytes)
 	memset(from, 0, bytes < room ? bytes : room);
 }
 
-/* Write the block and begin another. Signals are blocked: after a handler that
- * jumps out, the block would be written twice. */
-static void flush_block(struct shim_thread *t)
+/* Make the block unfinished again: its records count as far as they are whole. */
+static void block_reopen(struct shim_thread *t)
+{
+	t->block->used = 0;
+	t->block->check = 0;
+}
+
+/*
+ * Write the block and begin another. Signals are blocked: after a handler that
+ * jumps out, the block would be written twice. A block that the disk refused is
+ * lost; with @keep it stays in the slot instead. Returns false if it stays.
+ */
+static bool flush_block(struct shim_thread *t, bool keep)
 {
 	struct shim_held before;
+	bool good;
 
 	shim_signals_hold(&before);
-	if (block_write(t)) {
+	good = block_write(t);
+	if (!good && keep) {
+		block_reopen(t);
+		shim_signals_release(&before);
+		return false;
+	}
+	if (good) {
 		if (t->p != (uint8_t *)(t->block + 1))
 			t->seq++;
 		t->lost = 0;
@@ -288,6 +305,7 @@ static void flush_block(struct shim_thread *t)
 		      (size_t)(t->p - (uint8_t *)(t->block + 1)));
 	block_begin(t);
 	shim_signals_release(&before);
+	return true;
 }
 
 /* Allocate the rest of the slot, after the thread has filled it once. */
@@ -356,7 +374,7 @@ static bool owner_is_dead(uint32_t tid)
 static bool take_slot(struct shim_thread *t, uint32_t tid, uint64_t start)
 {
 	if (t->block)
-		flush_block(t);
+		flush_block(t, false);
 	else if (!map_slot(t))
 		return false;
 	t->limit = t->room;
@@ -497,7 +515,7 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 		}
 		/* Remove the unfinished record. */
 		clear_records(t, t->p, SHIM_RECORD_MAX + 2 * REEL_PATH_BYTES);
-		flush_block(t);
+		flush_block(t, false);
 	}
 	if (!t->block) {
 		t = claim_first_slot(start);
@@ -507,7 +525,7 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 	t->limit = shim_busy();
 	shim_barrier();
 	if ((intptr_t)t->p + more >= room_end(t) && !grow_slot(t))
-		flush_block(t);
+		flush_block(t, false);
 	if ((intptr_t)t->p + more < room_end(t))
 		return t;
 	t->limit = t->room;
@@ -519,7 +537,7 @@ bool shim_flush_all(void)
 {
 	uint32_t me = (uint32_t)raw(SYS_gettid);
 	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
-	bool alone = true;
+	bool done = true;
 
 	for (uint32_t i = shim.slots_base; i < high && i < SHIM_THREADS; i++) {
 		struct shim_thread *t = &shim.threads[i];
@@ -528,10 +546,13 @@ bool shim_flush_all(void)
 		if (!owner || !t->block)
 			continue;
 		if (owner != me && !owner_is_dead(owner)) {
-			alone = false; /* it may still write: its slot stays */
+			done = false; /* it may still write: its slot stays */
 			continue;
 		}
-		flush_block(t);
+		/* after a chroot, setuid or on a full disk: the recorder, or a
+		 * reader, still reaches the window */
+		if (!flush_block(t, true))
+			done = false;
 	}
-	return alone;
+	return done;
 }

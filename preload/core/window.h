@@ -94,7 +94,7 @@ bool shim_size_allowed(uint64_t size);
 int shim_allocate(int fd, uint64_t off, uint64_t bytes);
 
 /* Write the blocks of the calling thread and of ended threads to the log. False
- * when other threads live. */
+ * when other threads live, or a block could not be written: the window has it. */
 bool shim_flush_all(void);
 
 #endif
