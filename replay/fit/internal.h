@@ -25,6 +25,7 @@ struct fit_file {
 /* A file that was opened and read: one visit of a reader. */
 struct fit_visit {
 	int64_t process_id, thread_id, reads, bytes;
+	int64_t starts;		  /* reads at the start of the file */
 	int64_t start_ns, end_ns; /* of its first and last read */
 	uint32_t file;		  /* index of the file */
 	uint32_t epoch;

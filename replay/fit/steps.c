@@ -9,13 +9,15 @@
 #include "lib/store/store.h"
 #include "lib/store/view.h"
 
+#include "replay/dataset/format.h"
 #include "replay/fit/internal.h"
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
 #define SERIES_MOST 4096 /* steps whose order is kept */
 #define FILES_LEAST 8
-#define REPEATS_LEAST 6 /* by chance: so that their absence shows passes */
+#define BUFFER_MOST 131072 /* of a file of Python */
+#define REPEATS_LEAST 6	   /* by chance: so that their absence shows passes */
 
 int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out)
 {
@@ -167,11 +169,17 @@ static int find_passes(struct fit *f)
 	return 0;
 }
 
-/* A file that stays open may be read several times. */
-static uint32_t passes_of(const struct fit_visit *v, int64_t size)
+/* A file that stays open may be read several times. Python fills a buffer with the start
+ * of a file, and NumPy reads the array anew behind that: all of a small file twice. */
+static uint32_t passes_of(const struct fit *f, const struct fit_visit *v)
 {
+	const struct format *format = format_of(f->w->dataset.format);
+	int64_t size = f->file[v->file].size;
 	double passes = size > 0 ? (double)v->bytes / (double)size : 1;
 
+	if (format && !format->any_order && v->starts == 1 &&
+	    v->bytes - size <= BUFFER_MOST && passes > 1)
+		return 1;
 	return passes < 0.25   ? 0
 	       : passes < 1.75 ? 1
 			       : (uint32_t)(passes + 0.25);
@@ -190,12 +198,12 @@ static int64_t unmarked_epochs(const struct fit *f)
 		const struct fit_visit *v = &f->visit[i];
 
 		read += (double)v->bytes;
-		large += passes_of(v, f->file[v->file].size);
+		large += passes_of(f, v);
 	}
 	passes = large >= f->files ? (double)large / f->files
-		 : size > 0	   ? read / size + 0.5
+		 : size > 0	   ? read / size
 				   : 1;
-	return passes >= 1 ? (int64_t)passes : 1;
+	return passes >= 1 ? llround(passes) : 1;
 }
 
 /* The epochs of a job that marks none. Steps that map the files again and again touch

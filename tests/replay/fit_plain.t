@@ -516,6 +516,38 @@ check 'files of two formats: fit' '"$IOREEL" fit pairs.reel -o job.json 2>why'
 check 'files of two formats: those that are left out' 'grep -q "^dataset.files  *60 %.*; left out: 8 of other formats, 25.0 % of the read bytes" why'
 
 # A job that makes its data set cannot say what a run needs that finds it.
+# Passes over the files, unmarked: NumPy reads the array of a small file behind the
+# buffer that holds it, and a file of metadata is read once for all passes.
+mkdir small meta
+for i in 0 1 2 3 4 5 6 7; do
+	head -c 8192 /dev/urandom >small/x$i.npy
+	head -c 640 /dev/urandom >small/y$i.npy
+	head -c 5000 /dev/urandom >meta/$i.bin
+done
+head -c 500 /dev/urandom >meta/index.bin
+cat >passes.py <<'PY'
+import os
+open("meta/index.bin", "rb").read()
+for epoch in range(2):
+    for i in range(8):
+        open("meta/%d.bin" % i, "rb").read()
+PY
+cat >npy.py <<'PY'
+import os
+for epoch in range(3):
+    for i in range(8):
+        for name in "xy":
+            with open("small/%s%d.npy" % (name, i), "rb") as f:
+                f.read(128)
+                os.pread(f.fileno(), 8192, 128)
+PY
+for job in passes npy; do
+	"$IOREEL" record -q -o $job.reel -- python3 $job.py
+	check "$job: fit" '"$IOREEL" fit -q $job.reel -o job.json'
+	case $job in passes) n=2 ;; *) n=3 ;; esac
+	is "$job: epochs" "$(key '["epochs"]')" $n
+done
+
 rm -rf makes.reel
 "$IOREEL" record -q -o makes.reel -- sh -c 'head -c 100000 /dev/zero >made.npy; cat made.npy >/dev/null'
 check 'a job that makes its data' '! "$IOREEL" fit -q makes.reel -o job.json 2>err &&
