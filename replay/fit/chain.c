@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/array.h"
 #include "lib/error.h"
@@ -21,6 +22,7 @@
 #define STATES_EXACT 47	 /* the most frequent ones; the others share BINS */
 #define BINS 16
 #define STATES (STATES_EXACT + BINS)
+#define PIECE 262144 /* of TensorFlow's records and of pandas */
 #define SIZE_MOST (INT64_C(1) << 50)
 /* A file of hdf5 has more samples, and a read of one is less than such a part of it. */
 #define FEW_SAMPLES 8
@@ -58,16 +60,27 @@ struct chain_fit {
 
 /* --- kinds of reads ------------------------------------------------------- */
 
-/* Would the reader of the format, which reads @most bytes at once, make a read like
- * this? */
-static bool is_usual(int format, int64_t bytes, int64_t asked, int64_t most)
+static bool is_gzip(const struct fit_file *file)
+{
+	size_t len = strlen(file->path);
+
+	return len > 3 && !strcasecmp(file->path + len - 3, ".gz");
+}
+
+/* Would the reader of the format, which reads @most bytes at once, make a read of @file
+ * like this? */
+static bool is_usual(int format, const struct fit_file *file, int64_t bytes,
+		     int64_t asked, int64_t most)
 {
 	switch (format) {
 	case WORKLOAD_RAW: /* it has none */
 		return false;
 	case WORKLOAD_TFRECORD:
 	case WORKLOAD_CSV:
-		return asked % 4096 == 0 && asked <= 262144;
+		if (is_gzip(file)) /* Python's gzip has a buffer of its own */
+			return asked % 4096 == 0 && asked <= PIECE;
+		/* A loop over the lines of a file has a smaller buffer. */
+		return asked == PIECE || (bytes == file->size && asked < PIECE);
 	case WORKLOAD_JPEG:
 	case WORKLOAD_PNG:
 	case WORKLOAD_TAR:
@@ -108,7 +121,7 @@ static struct kind *kind_of(struct chain_fit *c, struct reel_view *v,
 		stride = *begins ? 0 : offset - at->end;
 	asked = asked < bytes ? bytes : asked;
 	c->bytes += (double)bytes;
-	if (is_usual(c->f->w->dataset.format, bytes, asked, c->most))
+	if (is_usual(c->f->w->dataset.format, file, bytes, asked, c->most))
 		c->usual += (double)bytes;
 	if (bytes) {
 		at->end = offset + bytes;

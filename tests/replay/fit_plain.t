@@ -548,6 +548,27 @@ for job in passes npy; do
 	is "$job: epochs" "$(key '["epochs"]')" $n
 done
 
+# Lines of a CSV file come by a buffer of 8 KiB, not by the pieces of pandas.
+python3 -c '
+for i in range(2):
+    open("rows%d.csv" % i, "w").write("".join("%06d,%s\n" % (k, "7" * 92) for k in range(1002)))'
+cat >rows.py <<'PY'
+import os, ioreel
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        rows = []
+        for i in range(2):
+            fd = os.open("rows%d.csv" % i, os.O_RDONLY)
+            while piece := os.read(fd, 8192):
+                rows.append(piece)
+            os.close(fd)
+        for step in ioreel.steps(range(100)):
+            pass
+PY
+"$IOREEL" record -q -o rows.reel -- python3 rows.py
+check 'rows of CSV: fit' '"$IOREEL" fit rows.reel -o job.json 2>why && "$IOREEL" gen -q job.json rows.d'
+is 'their reads are not those of pandas' "$(key '["access"]["chain"][0]["bytes"]')" 8192
+
 rm -rf makes.reel
 "$IOREEL" record -q -o makes.reel -- sh -c 'head -c 100000 /dev/zero >made.npy; cat made.npy >/dev/null'
 check 'a job that makes its data' '! "$IOREEL" fit -q makes.reel -o job.json 2>err &&
