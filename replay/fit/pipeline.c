@@ -538,6 +538,18 @@ static int find_batches(struct fit *f, int64_t steps, struct batches *b,
 	return 0;
 }
 
+/* The batch of @samples in @steps, the last of them short, or the rest behind whole ones
+ * dropped, where only that makes as many steps. */
+static int64_t batch_of_steps(int64_t samples, int64_t steps)
+{
+	int64_t most = (samples + steps - 1) / steps, whole = samples / steps;
+
+	if (whole && (samples + most - 1) / most != steps &&
+	    samples / whole == steps)
+		return whole;
+	return most;
+}
+
 static int fit_batch(struct fit *f)
 {
 	struct workload *w = f->w;
@@ -561,7 +573,7 @@ static int fit_batch(struct fit *f)
 		batch_of_visits = (read + steps / 2) / steps;
 	w->pipeline.batch = batch	      ? batch
 			    : batch_of_visits ? batch_of_visits
-					      : (samples + steps - 1) / steps;
+					      : batch_of_steps(samples, steps);
 	if (fit_steps_of_epoch(f, batch && !f->records, samples, steps))
 		return -1;
 	if (f->records_of_step)
