@@ -465,8 +465,9 @@ int fit_evaluation(struct fit *f)
 					   : "no steps were marked");
 	if (!f->visits || !f->evaluation_visits)
 		return fit_reason(f, "evaluation", 0,
-				  "%lld evaluations; no file was opened or "
-				  "first read in one",
+				  "%lld evaluations; no file of the format of "
+				  "the training was opened or first read in "
+				  "one",
 				  (long long)n);
 	to->files = count_evaluated(f);
 	return fit_reason(f, "evaluation.files", f->evaluated ? 0.95 : 0.5,

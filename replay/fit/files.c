@@ -161,26 +161,56 @@ static int fail_without_data(struct fit *f)
 	return fail_by_class(f);
 }
 
-/* Bytes that were read of each format: the data set is the largest. */
-static int main_format(struct fit *f, int *format)
+/* The bytes that evaluations read of each file: by workers of theirs, or within one. */
+#define EVALUATED                                                              \
+	", eval AS MATERIALIZED (SELECT start_ns, start_ns + dur_ns AS "       \
+	"end_ns FROM v_span WHERE name = 'eval' AND closed AND process_id = "  \
+	"(SELECT process_id FROM v_span WHERE name = 'step' LIMIT 1)), "       \
+	"evaluated AS MATERIALIZED (SELECT e.path, sum(e.bytes) AS bytes "     \
+	"FROM v_event e LEFT JOIN process p ON p.process_id = e.process_id "   \
+	"AND p.role = 'worker' WHERE EXISTS (SELECT 1 FROM eval) AND class "   \
+	"= 'data' AND call_group = 'read' AND bytes > 0 AND (e.process_id IN " \
+	"(SELECT worker FROM evaluation_worker) OR EXISTS (SELECT 1 FROM "     \
+	"eval v WHERE coalesce(p.start_ns, e.start_ns) >= v.start_ns AND "     \
+	"coalesce(p.start_ns, e.start_ns) < v.end_ns)) GROUP BY e.path) "
+
+static int largest(const double *bytes)
 {
-	double bytes[WORKLOAD_FORMATS] = {0};
-	struct reel_view v;
 	int best = -1;
 
-	if (!reel_view_open(&v, f->st,
-			    READ_FILES "SELECT path, read_bytes FROM data",
-			    f->err))
-		while (reel_view_next(&v))
-			bytes[format_by_name(reel_view_text(&v, "path"))] +=
-				(double)reel_view_int(&v, "read_bytes");
 	for (int i = 0; i < WORKLOAD_FORMATS; i++)
 		if (bytes[i] > 0 && (best < 0 || bytes[i] > bytes[best]))
 			best = i;
-	*format = best;
+	return best;
+}
+
+/* Bytes that were read of each format: the data set is the largest, of those of the
+ * training where there are some. */
+static int main_format(struct fit *f, int *format)
+{
+	double bytes[WORKLOAD_FORMATS] = {0}, trained[WORKLOAD_FORMATS] = {0};
+	struct reel_view v;
+
+	if (!reel_view_open(&v, f->st,
+			    READ_FILES EVALUATED
+			    "SELECT d.path, read_bytes, coalesce(bytes, 0) AS "
+			    "evaluated_bytes FROM data d LEFT JOIN evaluated "
+			    "USING (path)",
+			    f->err))
+		while (reel_view_next(&v)) {
+			int is = format_by_name(reel_view_text(&v, "path"));
+			double read = (double)reel_view_int(&v, "read_bytes");
+
+			bytes[is] += read;
+			trained[is] += read - (double)reel_view_int(
+						      &v, "evaluated_bytes");
+		}
+	*format = largest(trained);
+	if (*format < 0)
+		*format = largest(bytes);
 	if (reel_view_close(&v))
 		return -1;
-	return best < 0 ? fail_without_data(f) : 0;
+	return *format < 0 ? fail_without_data(f) : 0;
 }
 
 static int add_file(struct fit *f, struct reel_view *v, uint32_t *room)

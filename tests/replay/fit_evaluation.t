@@ -80,4 +80,20 @@ check 'sizes alike need no key' '[ "$(grep -c "\"sample_bytes\"" alike.json)" = 
 check 'other sizes are another data set' '! "$IOREEL" run -q alike.json --data alike.d --set evaluation.sample_bytes=30000 2>err >out &&
 	grep -q "the data set of another workload: .evaluation_sample_bytes. differs" err'
 is 'the disk has the larger files' "$(cat valid.d/valid/* | wc -c)" "$(cat valid/* | wc -c)"
+# Evaluations may read more, in files of another format: those are not the data set.
+mkdir formats
+for i in 0 1 2 3 4 5 6 7; do head -c 8000 /dev/urandom >formats/$i.png; done
+head -c 400000 /dev/urandom >formats/test.bin
+cat >formats.py <<'PY'
+import ioreel
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for i in ioreel.steps(range(8)):
+            open("formats/%d.png" % i, "rb").read()
+    with ioreel.span("eval", epoch):
+        open("formats/test.bin", "rb").read()
+PY
+"$IOREEL" record -q -o formats.reel -- python3 formats.py
+check 'an evaluation of another format: fit' '"$IOREEL" fit formats.reel -o formats.json 2>why'
+check 'the data set is that of the training' 'grep -q "\"format\": \"png\"" formats.json && grep -q "no file of the format of the training" why'
 finish
