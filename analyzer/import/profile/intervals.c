@@ -74,3 +74,26 @@ int profile_intervals_add(struct profile_intervals *u, int64_t start_ns,
 	u->at[u->n++] = (struct profile_interval){start_ns, end_ns};
 	return 0;
 }
+
+size_t profile_intervals_from(const struct profile_intervals *u, int64_t ns)
+{
+	size_t from = 0, to = u->n;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (u->at[middle].end_ns <= ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+bool profile_intervals_meet(const struct profile_intervals *u, int64_t start_ns,
+			    int64_t end_ns)
+{
+	size_t i = profile_intervals_from(u, start_ns);
+
+	return i < u->n && u->at[i].start_ns < end_ns;
+}

@@ -3,6 +3,7 @@
 #ifndef ANALYZER_IMPORT_INTERVALS_H
 #define ANALYZER_IMPORT_INTERVALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,5 +30,10 @@ int profile_intervals_append(struct profile_intervals *u, int64_t start_ns,
  * nest, and when memory is full. */
 int profile_intervals_add(struct profile_intervals *u, int64_t start_ns,
 			  int64_t end_ns, struct reel_error *err);
+/* The first of the merged @u that does not end before @ns. */
+size_t profile_intervals_from(const struct profile_intervals *u, int64_t ns);
+/* Has any of the merged @u a part from @start_ns to @end_ns? */
+bool profile_intervals_meet(const struct profile_intervals *u, int64_t start_ns,
+			    int64_t end_ns);
 
 #endif

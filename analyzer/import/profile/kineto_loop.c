@@ -56,31 +56,6 @@ int kineto_loop_settle(struct kineto_loop *loop, struct reel_error *err)
 	return 0;
 }
 
-/* The first of the sorted intervals @u that does not end before @ns. */
-static size_t first_from(const struct profile_intervals *u, int64_t ns)
-{
-	size_t from = 0, to = u->n;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (u->at[middle].end_ns <= ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
-}
-
-static bool does_train(const struct kineto_loop *loop,
-		       const struct profile_interval *step)
-{
-	size_t i = first_from(&loop->training, step->start_ns);
-
-	return i < loop->training.n &&
-	       loop->training.at[i].start_ns < step->end_ns;
-}
-
 int kineto_loop_evaluations(struct kineto_loop *loop,
 			    struct profile_intervals *steps,
 			    struct reel_error *err)
@@ -89,7 +64,10 @@ int kineto_loop_evaluations(struct kineto_loop *loop,
 
 	profile_intervals_sort(steps);
 	for (size_t i = 0; i <= steps->n; i++) {
-		if (i < steps->n && !does_train(loop, &steps->at[i]))
+		if (i < steps->n &&
+		    !profile_intervals_meet(&loop->training,
+					    steps->at[i].start_ns,
+					    steps->at[i].end_ns))
 			continue;
 		if (i - from > 1 && i - from < steps->n &&
 		    profile_intervals_append(&loop->evaluations,
@@ -105,7 +83,7 @@ const struct profile_interval *
 kineto_loop_evaluation(const struct kineto_loop *loop, int64_t start_ns)
 {
 	const struct profile_intervals *e = &loop->evaluations;
-	size_t i = first_from(e, start_ns);
+	size_t i = profile_intervals_from(e, start_ns);
 
 	return i < e->n && e->at[i].start_ns <= start_ns ? &e->at[i] : NULL;
 }

@@ -159,24 +159,6 @@ static size_t next_step(const struct tensorflow_fetches *f, size_t i)
 	return i;
 }
 
-/* Does training start from @start_ns on, before @end_ns? */
-static bool is_trained(const struct tensorflow_fetches *f, int64_t start_ns,
-		       int64_t end_ns)
-{
-	const struct profile_intervals *t = &f->training;
-	size_t from = 0, to = t->n;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (t->at[middle].start_ns < start_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < t->n && t->at[from].start_ns < end_ns;
-}
-
 /* The end of the evaluation whose first fetch is @i; @i: none. A single fetch may be
  * one whose training began behind the next. */
 static size_t evaluation_end(const struct tensorflow_fetches *f, size_t i)
@@ -186,8 +168,9 @@ static size_t evaluation_end(const struct tensorflow_fetches *f, size_t i)
 
 	for (; f->training.n && at < f->n; at = next, steps++) {
 		next = next_step(f, at);
-		if (is_trained(f, f->at[at].start_ns,
-			       next < f->n ? f->at[next].start_ns : INT64_MAX))
+		if (profile_intervals_meet(&f->training, f->at[at].start_ns,
+					   next < f->n ? f->at[next].start_ns
+						       : INT64_MAX))
 			break;
 	}
 	return steps > 1 ? at : i;
@@ -258,7 +241,8 @@ bool tensorflow_finds_end(const struct tensorflow_fetches *f, int64_t start_ns,
 	size_t i = fetch_from(f, start_ns), n = 0;
 
 	/* a step may take its batch at its end, for the next one */
-	if (!f->training.n || is_trained(f, start_ns, end_ns))
+	if (!f->training.n ||
+	    profile_intervals_meet(&f->training, start_ns, end_ns))
 		return false;
 	for (; f->sized && i < f->n && f->at[i].start_ns < end_ns; i++, n++)
 		if (f->at[i].sized)
