@@ -309,17 +309,6 @@ static int sample_a_visit(struct fit *f)
 		    : fit_sizes_of_visits(f);
 }
 
-static int64_t greatest_divisor(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* The size of the smallest file. */
 static int64_t least_bytes(const struct fit *f)
 {
@@ -335,7 +324,7 @@ void fit_sample_a_step(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
 	int64_t steps = f->steps_of_epoch * f->ranks;
-	int64_t common = greatest_divisor(steps, f->files);
+	int64_t common = workload_common_divisor(steps, f->files);
 
 	/* Files have equal numbers of samples: batches of several where the steps are no
 	 * multiple of the files, or the benchmark would have fewer steps. */

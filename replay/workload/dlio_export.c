@@ -278,17 +278,6 @@ static void put_train(struct writing *to)
 	put_time(to, "eval_time", &w->evaluation.step_ns);
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 static const char *number_type(int64_t bytes)
 {
 	return bytes == 1   ? "int8"
@@ -308,7 +297,7 @@ static void put_transformer(struct writing *to)
 
 	if (!t->layers)
 		return;
-	width = common_divisor(t->hidden, kv);
+	width = workload_common_divisor(t->hidden, kv);
 	if (width < 1) /* a hidden size of 0 */
 		width = 1;
 	line(to, "  type: transformer");

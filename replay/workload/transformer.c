@@ -52,17 +52,6 @@ int64_t transformer_parameters(const struct workload_transformer *t)
 
 /* --- places --------------------------------------------------------------- */
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* The first of part @i of @parts of @n; the parts add up to @n. */
 static int64_t part_begin(int64_t n, int64_t i, int64_t parts)
 {
@@ -77,8 +66,8 @@ static int64_t part_of(int64_t n, int64_t i, int64_t parts)
 void transformer_place(const struct workload_transformer *t, int64_t rank,
 		       int64_t ranks, struct transformer_place *p)
 {
-	p->tensors = common_divisor(ranks, t->tensor);
-	p->stages = common_divisor(ranks / p->tensors, t->pipeline);
+	p->tensors = workload_common_divisor(ranks, t->tensor);
+	p->stages = workload_common_divisor(ranks / p->tensors, t->pipeline);
 	p->replicas = ranks / p->tensors / p->stages;
 	p->model = rank % (p->tensors * p->stages);
 	p->tensor = p->model % p->tensors;

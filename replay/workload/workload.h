@@ -383,4 +383,16 @@ static inline bool workload_evaluates(const struct workload *w)
 	return w->evaluation.every_epochs || w->evaluation.every_steps;
 }
 
+/* The greatest common divisor of two numbers that are not negative. */
+static inline int64_t workload_common_divisor(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 #endif
