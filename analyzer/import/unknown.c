@@ -88,13 +88,15 @@ static bool is_blktrace(const char *head, size_t n)
 	return has_word(line.s, line.len, " + ") && line.s[line.len - 1] == ']';
 }
 
-/* Two lines with a separator at least twice; cells in quotes may have more. */
+/* Two lines with a separator at least twice; cells in quotes may have more. JSON is
+ * none. */
 static bool is_table(const char *head, size_t n)
 {
 	const char *at = head, *end = head + n;
 	struct line first = next_line(&at, end), second = next_line(&at, end);
 
-	if (memchr(head, '\0', n) || first.len > LINE_MOST)
+	if (memchr(head, '\0', n) || first.len > LINE_MOST || !first.len ||
+	    strchr("{[", *first.s))
 		return false;
 	for (const char *sep = separators; *sep; sep++) {
 		size_t cells = count_byte(first, *sep);

@@ -50,6 +50,8 @@ refused '\007tae\001\000\000\000' 'ioreel record'
 refused 'ts,op,path\r\n1,read,"/a, b"\r\n' '--map start=COLUMN'
 refused 'ts;op;path\n1,5;read;/a\n' '--map start=COLUMN'
 printf 'A text, as any.\nIt has words, and commas.\n' >unknown
+printf '{"a": 1, "b": 2, "c": 3}\n{"a": 2, "b": 3, "c": 4}\n' >lines
+check 'lines of JSON are no CSV' '! "$IOREEL" import lines 2>err && ! grep -q try err'
 check 'a text is none of them' '! "$IOREEL" import unknown 2>err && ! grep -q try err'
 printf '%% time     seconds  usecs/call     calls    errors syscall\n' >sums
 check 'the same where it is given as a RUN' '! "$IOREEL" report sums 2>err && [ $(wc -l <err) = 1 ] &&
