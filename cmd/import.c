@@ -158,17 +158,18 @@ static int parse_shifts(int64_t *ns, const struct reel_opt_list *list,
 
 static int import(char *const *file, int n, const char *path,
 		  const char *as_name, const char *map, enum join_method align,
-		  const struct reel_opt_list *shifts, int threads, bool quiet,
-		  struct reel_error *err)
+		  const struct reel_opt_list *shifts, int threads, bool partial,
+		  bool quiet, struct reel_error *err)
 {
 	int64_t *ns = reel_alloc((size_t)shifts->n + 1, sizeof(*ns), err);
-	struct import im = {
-		.file = file,
-		.files = n,
-		.options = {.import = {.map = map, .threads = threads},
-			    .align = align,
-			    .shift_ns = shifts->n ? ns : NULL,
-			    .shifts = shifts->n}};
+	struct import im = {.file = file,
+			    .files = n,
+			    .options = {.import = {.map = map,
+						   .threads = threads,
+						   .partial = partial},
+					.align = align,
+					.shift_ns = shifts->n ? ns : NULL,
+					.shifts = shifts->n}};
 	const struct store_producer producer = {.verb = "import",
 						.source = file[0],
 						.nothing = "no process in it",
@@ -216,7 +217,7 @@ static int run(int argc, char **argv)
 	struct reel_buf name = REEL_BUF_INIT;
 	struct reel_opt_list shifts = {0};
 	const char *path = NULL, *as_name = NULL, *map = NULL;
-	bool quiet = false, list = false;
+	bool quiet = false, list = false, partial = false;
 	int64_t threads = 0;
 	int align = 0, rc = 0;
 	struct reel_opt opts[] = {
@@ -233,6 +234,9 @@ static int run(int argc, char **argv)
 		 "seconds to add to the times of the second source (again: of "
 		 "the third ...)",
 		 0, 0},
+		{"partial", 0, REEL_OPT_FLAG, &partial, NULL,
+		 "of a file that is damaged or cut off, take what is before", 0,
+		 0},
 		{"list", 0, REEL_OPT_FLAG, &list, NULL,
 		 "print the formats and the values that they lack", 0, 0},
 		{"jobs", 'j', REEL_OPT_INT, &threads, "N",
@@ -259,8 +263,8 @@ static int run(int argc, char **argv)
 		 (!path && default_output(&name, argv[first], &err)) ||
 		 import(argv + first, argc - first,
 			path ? path : reel_buf_text(&name), as_name, map,
-			(enum join_method)align, &shifts, (int)threads, quiet,
-			&err))
+			(enum join_method)align, &shifts, (int)threads, partial,
+			quiet, &err))
 		rc = reel_cli_fail(&cmd_import, &err);
 	else
 		reel_terminal_next("report", path ? path : reel_buf_text(&name),

@@ -28,6 +28,7 @@ struct reel_source {
 	bool ended;		   /* the file has no more bytes */
 	bool inside;		   /* a member or frame */
 	bool first;		   /* no member was begun */
+	bool stopped;		   /* before damage, by the watcher */
 	struct reel_error failure; /* reported by the next read */
 	z_stream z;
 	bz_stream bz;
@@ -323,6 +324,21 @@ static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 	return got;
 }
 
+bool reel_source_stop(struct reel_source *s, struct reel_error *err)
+{
+	if (err->code == REEL_E_FORMAT && watch.damaged &&
+	    watch.damaged(watch.arg, s->path)) {
+		s->stopped = true;
+		*err = (struct reel_error){0};
+	}
+	return s->stopped;
+}
+
+bool reel_source_stopped(const struct reel_source *s)
+{
+	return s->stopped;
+}
+
 int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 			 struct reel_error *err)
 {
@@ -330,10 +346,12 @@ int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 	size_t done = 0;
 	int64_t got = 1;
 
-	while (done < n && got > 0 && !s->failure.code) {
+	while (done < n && got > 0 && !s->failure.code && !s->stopped) {
 		got = read_some(s, p + done, n - done, &s->failure);
 		if (got > 0)
 			done += (size_t)got;
+		else if (got < 0)
+			reel_source_stop(s, &s->failure);
 	}
 	if (!done && n && s->failure.code)
 		return reel_fail(err, s->failure.code, "%s", s->failure.text);

@@ -6,6 +6,7 @@
 #ifndef LIB_SOURCE_H
 #define LIB_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,17 +27,25 @@ void reel_source_close(struct reel_source *s); /* NULL too */
 int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 			 struct reel_error *err);
 
-/*
- * Called when a source ends in @bytes bytes that are no member of its gzip or
- * bzip2, and were left out.
- */
 struct reel_source_watch {
+	/* A source ends in @bytes bytes that are no member of its gzip or bzip2, and
+	 * were left out. */
 	void (*ignored)(void *arg, const char *path, uint64_t bytes);
+	/* A source is damaged. True: it ends there, without an error. */
+	bool (*damaged)(void *arg, const char *path);
 	void *arg;
 };
 
 /* Watch the sources of this thread; NULL: no longer. */
 void reel_source_watch(const struct reel_source_watch *watch);
+
+/*
+ * A reader of @s failed with @err: if it is REEL_E_FORMAT and the watcher takes the
+ * damage for the end, clear @err and end @s. Did it?
+ */
+bool reel_source_stop(struct reel_source *s, struct reel_error *err);
+/* Did it end before damage? What it gave last may be cut off. */
+bool reel_source_stopped(const struct reel_source *s);
 
 /* Bytes of the file (compressed as it is) that were used so far. */
 uint64_t reel_source_offset(const struct reel_source *s);

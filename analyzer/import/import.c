@@ -483,58 +483,92 @@ static int put_sources(struct reel_writer *w, const struct import_input *in,
 	return 0;
 }
 
-/* Bytes behind the data of compressed files. A file may be read twice. */
-struct ignored {
+/* Findings of the sources of the files. A file may be read twice. */
+struct watched {
 	const struct import_input *in;
-	uint64_t *bytes; /* by path */
+	uint64_t *ignored; /* bytes behind the compressed data, by path */
+	bool *damaged;	   /* by path */
+	bool partial, refused;
 };
 
 static void on_ignored(void *arg, const char *path, uint64_t bytes)
 {
-	struct ignored *ig = arg;
+	struct watched *sees = arg;
 
-	for (int i = 0; i < ig->in->paths; i++)
-		if (!strcmp(ig->in->path[i], path))
-			ig->bytes[i] = bytes;
+	for (int i = 0; i < sees->in->paths; i++)
+		if (!strcmp(sees->in->path[i], path))
+			sees->ignored[i] = bytes;
 }
 
-static int put_losses(struct reel_writer *w, const struct ignored *ig,
+static bool on_damaged(void *arg, const char *path)
+{
+	struct watched *sees = arg;
+
+	for (int i = 0; i < sees->in->paths; i++)
+		if (!strcmp(sees->in->path[i], path))
+			sees->damaged[i] = true;
+	sees->refused = !sees->partial;
+	return sees->partial;
+}
+
+static int put_losses(struct reel_writer *w, const struct watched *sees,
 		      const struct left_out *out, struct reel_error *err)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, damaged = 0;
 
-	for (int i = 0; i < ig->in->paths; i++)
-		bytes += ig->bytes[i];
-	return (bytes && reel_writer_loss(w, 0, "trailing_bytes", "bytes",
-					  bytes, err)) ||
-			       (out->others &&
-				reel_writer_loss(w, 0, "other_format", "files",
-						 out->others, err)) ||
-			       (out->empty &&
-				reel_writer_loss(w, 0, "empty", "files",
-						 out->empty, err))
-		       ? -1
-		       : 0;
+	for (int i = 0; i < sees->in->paths; i++) {
+		bytes += sees->ignored[i];
+		damaged += sees->damaged[i];
+	}
+	const struct loss {
+		const char *reason, *unit;
+		uint64_t count;
+	} losses[] = {
+		{"trailing_bytes", "bytes", bytes},
+		{"partial", "files", damaged},
+		{"other_format", "files", out->others},
+		{"empty", "files", out->empty},
+	};
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (losses[i].count &&
+		    reel_writer_loss(w, 0, losses[i].reason, losses[i].unit,
+				     losses[i].count, err))
+			return -1;
+	return 0;
+}
+
+static void name_partial(struct reel_error *err)
+{
+	const struct reel_error damage = *err;
+
+	err->code = REEL_OK;
+	reel_fail(err, damage.code, "%s; try: ioreel import --partial",
+		  damage.text);
 }
 
 /* Load @in, and put the losses that no importer sees. */
 static int load_input(struct reel_writer *w, const struct import_input *in,
-		      const struct reel_importer *as,
+		      const struct reel_importer *as, bool partial,
 		      const struct left_out *out, struct reel_error *err)
 {
-	struct ignored ig = {.in = in};
-	const struct reel_source_watch watch = {on_ignored, &ig};
+	struct watched sees = {.in = in, .partial = partial};
+	const struct reel_source_watch watch = {on_ignored, on_damaged, &sees};
+	size_t n = (size_t)in->paths + 1;
 	int rc = -1;
 
-	ig.bytes = reel_alloc((size_t)in->paths + 1, sizeof(*ig.bytes), err);
-	if (ig.bytes) {
+	sees.ignored = reel_alloc(n, sizeof(*sees.ignored), err);
+	sees.damaged = reel_alloc(n, sizeof(*sees.damaged), err);
+	if (sees.ignored && sees.damaged) {
 		reel_source_watch(&watch);
 		rc = as->load(w, in, err);
 		reel_source_watch(NULL);
+		if (rc && sees.refused)
+			name_partial(err);
 	}
 	if (!rc)
-		rc = put_losses(w, &ig, out, err);
-	free(ig.bytes);
+		rc = put_losses(w, &sees, out, err);
+	free(sees.ignored);
+	free(sees.damaged);
 	return rc;
 }
 
@@ -566,7 +600,7 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 		reel_pool_threads_for(options->threads, for_writer.small);
 	if (!reel_writer_new(&w, st, &for_writer, err) &&
 	    !put_sources(w, &in, as, err) &&
-	    !load_input(w, &in, as, &left_out, err))
+	    !load_input(w, &in, as, options->partial, &left_out, err))
 		rc = (int64_t)reel_writer_events(w);
 out:
 	reel_writer_free(w);

@@ -36,6 +36,8 @@ bool reel_import_is_empty(const char *path);
 struct reel_import_options {
 	const struct reel_importer *as; /* of all files; NULL: by content */
 	const char *map; /* the columns of CSV files; NULL: not given */
+	/* Take what is before the damage of a text file, or before its cut. */
+	bool partial;
 	/* Threads, with the caller's; 0: one for each processor. The store
 	 * does not depend on it. */
 	int threads;

@@ -41,6 +41,7 @@ struct report_completeness {
 	int64_t other_format;	/* files of an import's folder, left out */
 	int64_t empty_files;	/* named for an import, left out */
 	int64_t trailing_bytes; /* behind compressed data, ignored */
+	int64_t partial_files;	/* read up to their damage */
 	int64_t denied_files;	/* that load had no permission to read */
 	int64_t counted;	/* > 0: counters in place of events */
 	int64_t counted_files;	/* files opened while counting */

@@ -275,6 +275,13 @@ static void print_left_out(const struct report_completeness *c)
 				reel_num_count(num, c->empty_files),
 				c->empty_files == 1 ? "" : "s");
 	print_line(&b);
+	if (c->partial_files > 0)
+		reel_buf_printf(&b, NULL,
+				"left out: what follows the damage in %s "
+				"file%s: figures are lower bounds",
+				reel_num_count(num, c->partial_files),
+				c->partial_files == 1 ? "" : "s");
+	print_line(&b);
 	if (c->trailing_bytes > 0)
 		reel_buf_printf(&b, NULL,
 				"ignored: %s behind the compressed data",

@@ -270,6 +270,12 @@ head -c 300 whole.pfw.gz >cut.pfw.gz
 check 'a compressed log that is cut off' 'refused cut.pfw.gz "cut.pfw.gz.*offset"'
 head -c 1000 old.pfw >cut.pfw
 check 'a log that ends inside an event' 'refused cut.pfw "cut.pfw.*offset"'
+is 'which names the option that takes what is before' "$(grep -c 'try: ioreel import --partial$' err)" 1
+check 'which does' 'import --partial cut.pfw &&
+	[ "$(head -n -1 cut.pfw | grep -c POSIX)" = "$(sql s.db "SELECT count(*) FROM event")" ]'
+is 'and says so' "$(sql s.db 'SELECT reason, unit, count FROM loss' | tr '\t' ' ')" 'partial files 1'
+check 'in the report too' \
+	'"$IOREEL" report s.db | tr -s " \n" " " | grep -q "what follows the damage in 1 file: figures are lower bounds"'
 { head -3 old.pfw && echo '}{no event' && tail -3 old.pfw; } >garbage.pfw
 check 'a line of garbage' 'refused garbage.pfw "garbage.pfw.*offset"'
 : >empty.pfw

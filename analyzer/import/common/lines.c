@@ -17,7 +17,7 @@ struct import_lines {
 	char *buf;
 	size_t room, at, end; /* of the bytes that were read and not returned */
 	uint64_t number, skipped;
-	bool ended;
+	bool ended, cut; /* cut: the end is before damage */
 	char delimiter;
 };
 
@@ -66,6 +66,7 @@ static int read_more(struct import_lines *l, struct reel_error *err)
 		return -1;
 	l->end += (size_t)n;
 	l->ended = !n;
+	l->cut = reel_source_stopped(l->source);
 	return 0;
 }
 
@@ -81,7 +82,7 @@ int import_lines_next(struct import_lines *l, const char **line, size_t *len,
 
 		newline =
 			memchr(start + searched, l->delimiter, left - searched);
-		if (newline || (l->ended && left)) {
+		if (newline || (l->ended && left && !l->cut)) {
 			*line = start;
 			*len = newline ? (size_t)(newline - start) : left;
 			l->at += newline ? *len + 1 : left;

@@ -29,6 +29,7 @@ struct trace_events {
 	bool in_array, top_is_array, has_array;
 	bool at_event; /* inside an event that was entered */
 	bool lines;
+	bool stopped; /* before damage */
 	struct document_value value[VALUES_MOST];
 	unsigned int values;
 };
@@ -352,7 +353,8 @@ static bool parse_event(struct trace_events *t, struct trace_event *ev)
 	return n;
 }
 
-int trace_events_next(struct trace_events *t, struct trace_event *ev,
+/* The next event, up to the end of the document or its damage. */
+static int next_event(struct trace_events *t, struct trace_event *ev,
 		      struct reel_error *err)
 {
 	struct reel_json_token token;
@@ -393,6 +395,17 @@ int trace_events_next(struct trace_events *t, struct trace_event *ev,
 				return -1;
 		}
 	}
+}
+
+int trace_events_next(struct trace_events *t, struct trace_event *ev,
+		      struct reel_error *err)
+{
+	int rc = t->stopped ? 0 : next_event(t, ev, err);
+
+	if (rc >= 0)
+		return rc;
+	t->stopped = reel_source_stop(t->source, err);
+	return t->stopped ? 0 : -1;
 }
 
 const char *trace_events_value(const struct trace_events *t, const char *key)
