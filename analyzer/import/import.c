@@ -327,15 +327,13 @@ static int keep_known(struct import_input *in, const struct reel_importer *as,
 	return n;
 }
 
-int reel_import_unknown(const char *path, struct reel_error *err)
+/* Fail if the file @path is empty, or its tool is known. 0: it is not. */
+static int name_unknown(const char *path, struct reel_error *err)
 {
 	char *head = malloc(HEAD_BYTES);
 	const struct import_unknown *unknown = NULL;
-	struct stat st;
-	int n = -1;
+	int n = head ? read_head(path, head, err) : -1;
 
-	if (head && !stat(path, &st) && S_ISREG(st.st_mode))
-		n = read_head(path, head, err);
 	if (n > 0)
 		unknown = import_unknown_find(head, (size_t)n);
 	free(head);
@@ -349,6 +347,22 @@ int reel_import_unknown(const char *path, struct reel_error *err)
 			 "'%s' is in no format that ioreel imports: it is %s; "
 			 "try: %s",
 			 path, unknown->is, unknown->try);
+}
+
+int reel_import_unknown(const char *path, struct reel_error *err)
+{
+	struct import_input in = {.name = path};
+	struct stat st;
+	int rc;
+
+	if (stat(path, &st))
+		return reel_fail_io(err, "open", path, errno);
+	rc = add_input(&in, path, err);
+	for (int i = 0; !rc && i < in.paths; i++)
+		if (S_ISREG(st.st_mode) || !reel_import_is_empty(in.path[i]))
+			rc = name_unknown(in.path[i], err);
+	input_fini(&in);
+	return rc;
 }
 
 static int unknown_format(const char *path, struct reel_error *err)

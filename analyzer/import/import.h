@@ -26,8 +26,8 @@ const struct reel_importer *reel_importer_find(const char *name,
  * Never fails: a file that cannot be read has no importer.
  */
 const struct reel_importer *reel_importer_detect(const char *path);
-/* Is the file @path output of a tool that no importer can read? -1 with @err, which says
- * what to give in its place; 0: it is not known. */
+/* Is @path, or a file of the folder @path, output of a tool that no importer can read?
+ * -1 with @err, which says what to give in its place; 0: it is not known. */
 int reel_import_unknown(const char *path, struct reel_error *err);
 /* Is @path a file without bytes? */
 bool reel_import_is_empty(const char *path);

@@ -107,12 +107,32 @@ static bool is_table(const char *head, size_t n)
 	return false;
 }
 
+/* The archive of tar or zip. */
+static bool is_archive(const char *head, size_t n)
+{
+	return (n >= 262 && !memcmp(head + 257, "ustar", 5)) ||
+	       (n >= 4 && !memcmp(head, "PK\3\4", 4));
+}
+
+/* The byte order mark in two bytes, of either order. */
+static bool is_utf16(const char *head, size_t n)
+{
+	return n >= 2 &&
+	       (!memcmp(head, "\xff\xfe", 2) || !memcmp(head, "\xfe\xff", 2));
+}
+
 /* Each is of the first kind that it looks like. */
 static const struct {
 	const char *words[2]; /* all are in the head */
 	bool (*look)(const char *head, size_t n);
 	struct import_unknown unknown;
 } known[] = {
+	{{"", ""},
+	 is_archive,
+	 {"an archive of files", "its files, unpacked into a folder"}},
+	{{"", ""},
+	 is_utf16,
+	 {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE >NEW"}},
 	{{"% time     seconds", "usecs/call"},
 	 NULL,
 	 {"strace's table of sums", "strace -f -y -ttt -T -o FILE CMD"}},

@@ -49,6 +49,9 @@ refused '  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]
 refused '\007tae\001\000\000\000' 'ioreel record'
 refused 'ts,op,path\r\n1,read,"/a, b"\r\n' '--map start=COLUMN'
 refused 'ts;op;path\n1,5;read;/a\n' '--map start=COLUMN'
+refused "$(printf %0257d 0)ustar\\00000" 'its files, unpacked'
+refused 'PK\003\004more' 'its files, unpacked'
+refused '\377\376t\000s\000' 'iconv -f UTF-16'
 printf 'A text, as any.\nIt has words, and commas.\n' >unknown
 printf '{"a": 1, "b": 2, "c": 3}\n{"a": 2, "b": 3, "c": 4}\n' >lines
 check 'lines of JSON are no CSV' '! "$IOREEL" import lines 2>err && ! grep -q try err'
@@ -56,6 +59,12 @@ check 'a text is none of them' '! "$IOREEL" import unknown 2>err && ! grep -q tr
 printf '%% time     seconds  usecs/call     calls    errors syscall\n' >sums
 check 'the same where it is given as a RUN' '! "$IOREEL" report sums 2>err && [ $(wc -l <err) = 1 ] &&
 	grep -q "^ioreel report: .sums. is in no format .*; try: strace -f" err'
+
+mkdir folder && cp sums folder && : >folder/empty
+for command in import report; do
+	check "and in a folder: $command" "! \"$IOREEL\" $command folder 2>err && [ \$(wc -l <err) = 1 ] &&
+		grep -q \"^ioreel $command: .folder/sums. is in no format .*; try: strace -f\" err"
+done
 
 # missing SAMPLE...: --list, report and JSON agree on the values that formats lack
 missing() {
