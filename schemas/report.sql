@@ -225,14 +225,15 @@ GROUP BY op
 ORDER BY op;
 
 -- v_storage_total: the sums of v_storage.
--- unit: calls, bytes, ns    empty: one row of 0
+-- unit: calls, bytes, ns    empty: one row of 0; no row, of an import
 -- source: ioreel-store(5), "Storage"
 CREATE VIEW v_storage_total (reads, read_bytes, fetched_bytes, dur_ns, waits,
 	wait_ns) AS
 SELECT coalesce(sum(reads), 0), coalesce(sum(read_bytes), 0),
 	coalesce(sum(fetched_bytes), 0), coalesce(sum(dur_ns), 0),
 	coalesce(sum(waits), 0), coalesce(sum(wait_ns), 0)
-FROM storage;
+FROM storage
+HAVING count(*) > 0 OR NOT EXISTS (SELECT 1 FROM source);
 
 -- v_frequent_error: failed calls on files, the most frequent first.
 -- unit: calls    empty: no row

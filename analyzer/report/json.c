@@ -91,17 +91,6 @@ static json_t *completeness(const struct report *r)
 			 (json_int_t)c->untraced_programs);
 }
 
-static json_t *storage(const struct report *r)
-{
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "reads",
-			 (json_int_t)r->storage.reads, "read_bytes",
-			 (json_int_t)r->storage.read_bytes, "fetched_bytes",
-			 (json_int_t)r->storage.bytes, "dur_ns",
-			 (json_int_t)r->storage.ns, "waits",
-			 (json_int_t)r->storage.waits, "wait_ns",
-			 (json_int_t)r->storage.wait_ns);
-}
-
 static json_t *evidence(const struct advice *a)
 {
 	json_t *list = json_array();
@@ -181,7 +170,6 @@ int report_json(const struct report *r, const struct report_options *o,
 	if (put_value("verdict", reel_json_name(r->verdict), err) ||
 	    put_value("advice", advice_list(r), err) ||
 	    put_value("completeness", completeness(r), err) ||
-	    put_value("storage", storage(r), err) ||
 	    put_value("cpu_contention",
 		      reel_cpu_contention_json(&r->cpu_contention), err))
 		return -1;

@@ -9,14 +9,18 @@
 #include "lib/error.h"
 #include "lib/store/store.h"
 
+/* The counts of calls are zeros in an import without calls. */
+#define WITH_CALLS " WHERE (SELECT by_events FROM v_measured)"
+
 /* A column that a view gets is a property in schemas/report.schema.json, which
  * allows no others. */
 const struct report_section report_sections[] = {
 	{"run", "SELECT * FROM v_report_run", REPORT_ONE_ROW},
 	{"totals", "SELECT * FROM v_report_totals", REPORT_ONE_ROW},
 	{"hosts", "SELECT * FROM host ORDER BY host_id", REPORT_ROWS},
-	{"mapped", "SELECT * FROM v_mapped", REPORT_ONE_ROW},
+	{"mapped", "SELECT * FROM v_mapped" WITH_CALLS, REPORT_ONE_ROW},
 	{"unseen", "SELECT * FROM v_unseen", REPORT_ONE_ROW},
+	{"storage", "SELECT * FROM v_storage_total", REPORT_ONE_ROW},
 	{"storage_wait", "SELECT * FROM v_storage_wait", REPORT_ONE_ROW},
 	{"losses", "SELECT * FROM v_report_losses", REPORT_ROWS},
 	{"overlap", "SELECT * FROM v_overlap ORDER BY rank", REPORT_ROWS},
@@ -32,11 +36,12 @@ const struct report_section report_sections[] = {
 	{"errors", "SELECT * FROM v_error ORDER BY call, errno", REPORT_ROWS},
 	{"io_time", "SELECT * FROM v_io_time ORDER BY op", REPORT_ROWS},
 	{"bandwidth", "SELECT * FROM v_bandwidth ORDER BY op", REPORT_ROWS},
-	{"transfer_sizes", "SELECT * FROM transfer_size ORDER BY op",
-	 REPORT_ROWS},
+	{"transfer_sizes",
+	 "SELECT * FROM transfer_size" WITH_CALLS " ORDER BY op", REPORT_ROWS},
 	{"transfer_bins",
 	 "SELECT * FROM v_transfer_size ORDER BY op, low_bytes", REPORT_ROWS},
-	{"darshan_size_bins", "SELECT * FROM darshan_size ORDER BY op, bin",
+	{"darshan_size_bins",
+	 "SELECT * FROM darshan_size" WITH_CALLS " ORDER BY op, bin",
 	 REPORT_ROWS},
 	{"sequentiality", "SELECT * FROM v_sequence ORDER BY op", REPORT_ROWS},
 	{"darshan_sequentiality", "SELECT * FROM v_darshan_sequence",

@@ -74,6 +74,10 @@ check 'the report does not say that the loader has no workers' \
 is 'I/O that was not measured is not 0' \
 	"$("$IOREEL" report --json s.db | python3 -c 'import json, sys
 t = json.load(sys.stdin)["totals"]; print(t["files"], t["read_bytes"], t["errors"])')" 'None None None'
+is 'nor are its sizes, mappings and fetches of the storage' \
+	"$("$IOREEL" report --json s.db | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+print(r["transfer_sizes"], r["darshan_size_bins"], r["mapped"], r["storage"])')" '[] [] None None'
 is 'nor is that of a step, an epoch, the overlap' \
 	"$(rows 'SELECT count(io_ns) + count(hidden_ns) + count(own_io_ns) + count(read_bytes), count(*) FROM v_step
 		UNION ALL SELECT count(io_ns) + count(hidden_ns) + count(write_bytes), count(*) FROM v_epoch
