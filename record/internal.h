@@ -112,7 +112,7 @@ bool record_find_hooks(char out[static PATH_MAX]);
 
 /*
  * The environment of the job: our own, with LD_PRELOAD, IOREEL_* and PYTHONPATH
- * set for @opt. @shim is a path without space or colon; @hooks may be NULL.
+ * set for @opt. @shim is a path without space, colon or "$", @hooks one without colon, or NULL.
  * Gives an array of strings for record_env_free().
  */
 char **record_env(const struct reel_record_options *opt, const char *dir,

@@ -24,42 +24,66 @@
 #define HELPERS_NS 300000000
 
 /*
- * The loader splits LD_PRELOAD at spaces and colons and expands "$": a shim
- * whose path has one of them gets a symbolic link in /tmp.
+ * The loader splits LD_PRELOAD at spaces and colons and expands "$", and Python
+ * splits PYTHONPATH at colons: a path with one of them gets a symbolic link in
+ * /tmp.
  */
-struct shim_link {
-	char path[PATH_MAX]; /* for LD_PRELOAD */
-	char folder[64];     /* created by us, or "" */
+struct part_links {
+	char folder[64]; /* created by us, or "" */
+	char shim[PATH_MAX], hooks[PATH_MAX];
 };
 
-static int shim_link(struct shim_link *l, struct reel_error *err)
+/* If @path has one of @special, make the link @name to it and replace it. */
+static int link_part(struct part_links *l, char path[static PATH_MAX],
+		     const char *special, const char *name,
+		     struct reel_error *err)
 {
-	char shim[PATH_MAX];
+	char target[PATH_MAX];
 
-	l->folder[0] = '\0';
-	if (record_find_shim(shim, err))
-		return -1;
-	if (!strpbrk(shim, " :$\t\n")) {
-		strcpy(l->path, shim);
+	if (!strpbrk(path, special))
 		return 0;
+	if (!l->folder[0]) {
+		strcpy(l->folder, "/tmp/ioreel-XXXXXX");
+		if (!mkdtemp(l->folder)) {
+			reel_fail_io(err, "create", l->folder, errno);
+			l->folder[0] = '\0';
+			return -1;
+		}
 	}
-	strcpy(l->folder, "/tmp/ioreel-XXXXXX");
-	if (!mkdtemp(l->folder)) {
-		reel_fail_io(err, "create", l->folder, errno);
-		l->folder[0] = '\0';
-		return -1;
-	}
-	snprintf(l->path, sizeof(l->path), "%s/libioreel.so", l->folder);
-	if (symlink(shim, l->path))
-		return reel_fail_io(err, "create", l->path, errno);
+	strcpy(target, path);
+	snprintf(path, PATH_MAX, "%s/%s", l->folder, name);
+	if (symlink(target, path))
+		return reel_fail_io(err, "create", path, errno);
 	return 0;
 }
 
-static void shim_unlink(struct shim_link *l)
+#define SHIM_LINK "libioreel.so"
+#define HOOKS_LINK "python"
+
+/* The hooks are "" if there are none. */
+static int find_parts(struct part_links *l, bool hooks, struct reel_error *err)
 {
+	if (!hooks || !record_find_hooks(l->hooks))
+		l->hooks[0] = '\0';
+	return record_find_shim(l->shim, err) ||
+			       link_part(l, l->shim, " :$\t\n", SHIM_LINK,
+					 err) ||
+			       link_part(l, l->hooks, ":", HOOKS_LINK, err)
+		       ? -1
+		       : 0;
+}
+
+static void remove_links(const struct part_links *l)
+{
+	static const char *const names[] = {SHIM_LINK, HOOKS_LINK};
+	char path[128];
+
 	if (!l->folder[0])
 		return;
-	unlink(l->path);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", l->folder, names[i]);
+		unlink(path);
+	}
 	rmdir(l->folder);
 }
 
@@ -167,23 +191,22 @@ static void undo_dir(struct record_dir *dir, const struct record_group *g)
 int reel_record(const struct reel_record_options *opt, char **argv,
 		struct reel_record_result *res, struct reel_error *err)
 {
-	struct shim_link shim = {.folder = ""};
+	struct part_links parts = {.folder = ""};
 	struct record_signals sig;
 	struct record_dir dir = {.made = false};
-	char hooks[PATH_MAX];
 	char **env = NULL;
 	json_t *job = NULL;
 	int rc = -1;
 
 	memset(res, 0, sizeof(*res));
 	res->failed_rank = -1;
-	res->hooks = !opt->no_hooks && record_find_hooks(hooks);
 	record_run_begin(&sig);
-	if (shim_link(&shim, err) ||
+	if (find_parts(&parts, !opt->no_hooks, err) ||
 	    record_dir_create(&dir, opt->dir, opt->group, opt->max_bytes, err))
 		goto out;
-	env = record_env(opt, dir.path, shim.path, res->hooks ? hooks : NULL,
-			 err);
+	res->hooks = parts.hooks[0];
+	env = record_env(opt, dir.path, parts.shim,
+			 res->hooks ? parts.hooks : NULL, err);
 	if (env)
 		job = record_job_begin(opt, argv, res->hooks, err);
 	if (!env || !job ||
@@ -202,7 +225,7 @@ int reel_record(const struct reel_record_options *opt, char **argv,
 out:
 	record_run_end(&sig);
 	if (!res->running)
-		shim_unlink(&shim);
+		remove_links(&parts);
 	record_dir_fini(&dir);
 	record_env_free(env);
 	json_decref(job);

@@ -38,6 +38,14 @@ check 'the trace loads and has the reads' '
 check 'the sqlite3 shell reads events with the installed module' '
 	sqlite3 c.db ".load reel/lib/ioreel/ioreel_sqlite" \
 	"SELECT count(*) > 0 FROM v_event" | grep -x 1'
+cp -R reel 'a b:c$d'
+check 'so in a folder whose name the loader and Python would split' '
+	"a b:c\$d/bin/ioreel" record -o e.reel -- python3 -c "
+import ioreel, os
+for step in ioreel.steps(range(3)): open(\"data\").read()
+print(os.path.dirname(os.environ[\"LD_PRELOAD\"].split(\":\")[0]))" >folder 2>err &&
+	[ "$(ioreel sql e.reel "SELECT count(*) FROM v_step" | tail -n 1)" = 3 ] &&
+	[ ! -e "$(cat folder)" ]'
 
 # The tree of "make O=$T/else" without the compilation: the targets that find each
 # other, and a program from the real build.
