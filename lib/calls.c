@@ -143,6 +143,7 @@ const char *reel_counter_name(unsigned int counter)
 		[REEL_UNTRACED_RAW] = "untraced_raw",
 		[REEL_UNTRACED_SECCOMP] = "untraced_seccomp",
 		[REEL_UNTRACED_NAMESPACE] = "untraced_namespace",
+		[REEL_UNTRACED_RECORDING] = "untraced_recording",
 	};
 
 	return counter < REEL_COUNTERS ? name[counter] : NULL;
@@ -161,6 +162,7 @@ const char *reel_counter_untraced(unsigned int counter)
 		[REEL_UNTRACED_RAW] = "written in Go",
 		[REEL_UNTRACED_SECCOMP] = "confined by seccomp, from there on",
 		[REEL_UNTRACED_NAMESPACE] = "of libraries that dlmopen loaded",
+		[REEL_UNTRACED_RECORDING] = "in a recording of their own",
 	};
 
 	return counter < REEL_COUNTERS ? words[counter] : NULL;

@@ -189,7 +189,7 @@
 
 #define REEL_TRACE_MAJOR 2
 #define REEL_TRACE_MAJOR_OLDEST 1 /* the oldest that is read */
-#define REEL_TRACE_MINOR 3
+#define REEL_TRACE_MINOR 4
 
 #define REEL_HEAD_MAGIC  0x0a314c4545524f49ull /* "IOREEL1\n" */
 #define REEL_BLOCK_MAGIC 0x4b4c425fa5c31e9dull
@@ -338,6 +338,7 @@ enum reel_counter {
 	REEL_UNTRACED_RAW,    /* its runtime makes system calls itself */
 	REEL_UNTRACED_SECCOMP, /* from its seccomp filter on */
 	REEL_UNTRACED_NAMESPACE, /* libraries that dlmopen() loaded */
+	REEL_UNTRACED_RECORDING, /* another recording has it */
 	REEL_COUNTERS = 24
 };
 

@@ -47,7 +47,7 @@ int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err)
 	int rc = 0;
 
 	for (unsigned int c = REEL_UNTRACED_STATIC;
-	     !rc && c <= REEL_UNTRACED_NAMESPACE; c++) {
+	     !rc && c <= REEL_UNTRACED_RECORDING; c++) {
 		n = sum_counter(l, c);
 		if (n)
 			rc = reel_writer_loss(l->writer, 0,

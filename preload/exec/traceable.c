@@ -68,8 +68,25 @@ struct env_summary {
 	bool preload; /* there is an LD_PRELOAD */
 	bool shim;    /* and it names the shim */
 	bool dir;     /* there is an IOREEL_DIR */
+	bool other;   /* which is not ours */
 	size_t n;     /* entries */
 };
+
+/* Is the IOREEL_DIR at @entry that of this recording? */
+static bool is_own_dir(const char *entry)
+{
+	char text[REEL_PATH_BYTES + sizeof(dir_is)];
+
+	for (size_t i = 0; i < kept_n; i++) {
+		size_t n = strlen(kept[i]) + 1;
+
+		if (!strncmp(kept[i], dir_is, sizeof(dir_is) - 1))
+			return n <= sizeof(text) &&
+			       copy_memory(text, entry, n) == n &&
+			       !memcmp(text, kept[i], n);
+	}
+	return true;
+}
 
 static void scan_entry(const char *entry, struct env_summary *t)
 {
@@ -80,7 +97,10 @@ static void scan_entry(const char *entry, struct env_summary *t)
 		t->preload = true;
 		t->shim = names_shim(entry);
 	}
-	t->dir |= !memcmp(name, dir_is, sizeof(dir_is) - 1);
+	if (!memcmp(name, dir_is, sizeof(dir_is) - 1)) {
+		t->dir = true;
+		t->other = !is_own_dir(entry);
+	}
 }
 
 /* libc reads its own environment unchecked too. */
@@ -100,7 +120,7 @@ static void scan_env(char *const env[], struct env_summary *t)
 	char *chunk[ENV_CHUNK];
 	size_t got, i;
 
-	*t = (struct env_summary){false, false, false, 0};
+	*t = (struct env_summary){0};
 	if (env == environ) {
 		scan_own_env(t);
 		return;
@@ -235,6 +255,8 @@ static const char *reason_name(enum reel_counter why)
 		return "seccomp";
 	case REEL_UNTRACED_NAMESPACE:
 		return "namespace";
+	case REEL_UNTRACED_RECORDING:
+		return "recording";
 	default:
 		return "abi";
 	}
@@ -313,6 +335,8 @@ enum reel_counter shim_exec_note(const char *path, bool search,
 		scan_env(env, &t);
 		if (!t.shim && !follow)
 			why = REEL_UNTRACED_ENV;
+		else if (t.shim && t.other)
+			why = REEL_UNTRACED_RECORDING;
 	}
 	if (!why && trace_denied()) { /* a note could not be written either */
 		shim_count(REEL_LOST_START, 1);

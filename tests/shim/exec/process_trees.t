@@ -110,4 +110,17 @@ else
 	skip 'chroot_after_start' 'needs root'
 	skip 'setuid_drop' 'needs root'
 fi
+
+echo data >data
+RUN=t.reel
+"$IOREEL" record -q -o t.reel -- sh -c \
+	"cat data; '$IOREEL' record -q -o inner.reel -- head -c 1 data; env X=1 wc data" >out
+is 'an own recording inside: its command is in it alone' \
+	"$(q "select count(*) from v_event where path like '%/data' and call = 'open'") $(
+		RUN=inner.reel q "select count(*) from v_event where path like '%/data' and call = 'open'")" '2 1'
+is 'and named in the outer one' "$(q "select reason, count from loss")" \
+	'untraced_recording	1'
+is 'with its program' "$(q "select value from note where key = 'untraced'")" \
+	"recording $(command -v head)"
+check 'and in its report' '"$IOREEL" report t.reel | grep -q "^untraced: 1 program (1 in a recording of their own)"'
 finish
