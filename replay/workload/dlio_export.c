@@ -468,6 +468,26 @@ static void put_lost(struct writing *to)
 		     w->rules.accelerator_memory_bytes);
 }
 
+/*
+ * A fit of unknown files gives `raw`, so the message names the key and its values. It
+ * says what export writes: a DLIO may have more, as MLPerf Storage's has parquet.
+ */
+static int fail_format(int format, struct reel_error *err)
+{
+	char names[128] = "";
+	size_t len = 0;
+
+	for (int i = 0; i < WORKLOAD_FORMATS && len < sizeof(names); i++)
+		if (formats[i])
+			len += (size_t)snprintf(
+				names + len, sizeof(names) - len, "%s%s",
+				len ? ", " : "", workload_format_name(i));
+	return reel_fail(err, REEL_E_USAGE,
+			 "export for DLIO writes no format '%s': set "
+			 "dataset.format to one of %s",
+			 workload_format_name(format), names);
+}
+
 int dlio_export(const struct workload *w, struct reel_buf *out,
 		struct reel_error *err)
 {
@@ -477,8 +497,7 @@ int dlio_export(const struct workload *w, struct reel_buf *out,
 	double mean, stdev;
 
 	if (w->epochs && !formats[w->dataset.format])
-		return reel_fail(err, REEL_E_USAGE, "DLIO has no format '%s'",
-				 workload_format_name(w->dataset.format));
+		return fail_format(w->dataset.format, err);
 	line(&to, "framework: %s",
 	     w->pipeline.unit == WORKLOAD_PROCESS ? "pytorch" : "tensorflow");
 	line(&to, "workflow:");

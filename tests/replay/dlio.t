@@ -217,6 +217,19 @@ check 'all that DLIO cannot hold is a comment' 'w set o.json pipeline.drop_last=
 		"dataset.sample_bytes={\"quantiles\":[10,20,90]}" >p.json && w export p.json --as dlio >p.yaml &&
 	for key in drop_last compressibility "cache:" compute.on sample_bytes; do sed -n "/^# - /p" p.yaml | grep -q "$key" || exit 1; done'
 check 'a format that DLIO lacks is refused' 'w set o.json dataset.format=tar >p.json; ! w export p.json --as dlio 2>err && grep -q "no format .tar" err'
+cat >formats.sh <<'S'
+# Each format that the message offers is exported; parquet, which import takes, is not said to be none of DLIO's.
+"$IOREEL" workload set o.json dataset.format=raw >p.json
+! "$IOREEL" workload export p.json --as dlio 2>err >out || exit 1
+names=$(sed -n 's/.*set dataset.format to one of //p' err | tr -d ,)
+[ "$(echo $names | wc -w)" = 8 ] || exit 1
+for name in $names; do
+	"$IOREEL" workload set o.json dataset.format=$name >p.json && "$IOREEL" workload export p.json --as dlio >out 2>err || exit 1
+done
+"$IOREEL" workload set o.json dataset.format=parquet >p.json
+! "$IOREEL" workload export p.json --as dlio 2>err >out && ! grep -q "DLIO has no" err && grep -q "no format 'parquet'" err
+S
+check 'and the message gives the key and the formats that can be exported' 'sh formats.sh'
 
 # --- DLIO's own loader --------------------------------------------------------
 cat >loader.py <<'PY'
