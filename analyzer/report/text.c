@@ -395,21 +395,24 @@ static void put_sizes(int *at, const struct report_transfer *m)
 	reel_columns_left(at, cell, 2 + SIZES_COLUMNS);
 }
 
+/* @most: an upper bound of the bytes. */
 static void print_row(const char *name, const struct report_group *g,
-		      const struct report_transfer *m)
+		      const struct report_transfer *m, bool most)
 {
-	char num[REEL_NUM];
+	char num[REEL_NUM], bytes[REEL_NUM + 4] = "-";
 	int at = NAME_COLUMNS;
 
 	if (!g->calls && g->bytes <= 0) /* mappings have bytes without a call */
 		return;
 	printf("  %-*s", NAME_COLUMNS - 2, name);
 	reel_columns_right(&at, reel_num_count(num, g->calls), 10);
-	reel_columns_right(&at,
-			   m && g->bytes != REPORT_NONE
-				   ? reel_num_bytes(num, (double)g->bytes)
-				   : "-",
-			   9);
+	if (m && g->bytes != REPORT_NONE)
+		snprintf(bytes, sizeof(bytes), "%s%s",
+			 !most			? ""
+			 : reel_terminal_utf8() ? "\u2264"
+						: "<",
+			 reel_num_bytes(num, (double)g->bytes));
+	reel_columns_right(&at, bytes, 9);
 	if (m)
 		put_sizes(&at, m);
 	/* Writes that a stream made by itself have no duration. */
@@ -476,8 +479,9 @@ static void print_mapped(const struct report *r)
 		return;
 	reel_buf_puts(&b,
 		      " went through mappings, at most, as the kernel maps "
-		      "neighbouring pages too; without a call they are in no "
-		      "size, rate or order",
+		      "neighbouring pages too (--mmap faults of ioreel record "
+		      "has the pages that were asked for); without a call they "
+		      "are in no size, rate or order",
 		      NULL);
 	put_sentence(&b);
 }
@@ -625,7 +629,8 @@ static void print_titles(void)
 	putchar('\n');
 }
 
-/* Reads or writes. If no call of an import has a size, their bytes are not known. */
+/* Reads or writes. If no call of an import has a size, their bytes are not known. The
+ * kernel may have touched pages of mappings by itself. */
 static void print_transfer(const struct report *r, const char *name,
 			   enum reel_group which)
 {
@@ -633,7 +638,9 @@ static void print_transfer(const struct report *r, const char *name,
 
 	if (group.sizeless)
 		group.bytes = REPORT_NONE;
-	print_row(name, &group, &r->transfer[which == REEL_GROUP_WRITE]);
+	print_row(name, &group, &r->transfer[which == REEL_GROUP_WRITE],
+		  (which == REEL_GROUP_WRITE ? r->map_write_bytes
+					     : r->map_read_bytes) > 0);
 }
 
 static void print_transfers(const struct report *r)
@@ -647,16 +654,16 @@ static void print_transfers(const struct report *r)
 	print_transfer(r, "write", REEL_GROUP_WRITE);
 	group = sum_groups(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE,
 			   REEL_GROUP_NONE);
-	print_row("open, close", &group, NULL);
+	print_row("open, close", &group, NULL, false);
 	group = sum_groups(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
-	print_row("stat, seek, dup", &group, NULL);
-	print_row("list", &r->group[REEL_GROUP_DIR], NULL);
-	print_row("unlink, rename", &r->meta[REPORT_META_NAMES], NULL);
-	print_row("mkdir, truncate", &r->meta[REPORT_META_FILES], NULL);
-	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
+	print_row("stat, seek, dup", &group, NULL, false);
+	print_row("list", &r->group[REEL_GROUP_DIR], NULL, false);
+	print_row("unlink, rename", &r->meta[REPORT_META_NAMES], NULL, false);
+	print_row("mkdir, truncate", &r->meta[REPORT_META_FILES], NULL, false);
+	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL, false);
 	advice.calls += r->group[REEL_GROUP_MAP].calls;
 	advice.dur_ns += r->group[REEL_GROUP_MAP].dur_ns;
-	print_row("map, advise", &advice, NULL);
+	print_row("map, advise", &advice, NULL, false);
 	print_mapped(r);
 	print_errors(r);
 	print_messages(r);

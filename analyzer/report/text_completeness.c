@@ -470,7 +470,7 @@ void text_completeness_head(const struct report *r)
 			reel_num_bytes(num2, (double)r->code_read_bytes));
 	if (r->untimed_bytes > 0)
 		reel_buf_printf(&b, NULL,
-				"; %s through mappings, at unknown times",
+				"; up to %s through mappings, at unknown times",
 				reel_num_bytes(num, (double)r->untimed_bytes));
 	if (r->unknown_bytes > 0)
 		reel_buf_printf(&b, NULL,

@@ -150,7 +150,7 @@ text = re.sub(r"\s+", " ", run("report", run_dir))
 report = {"events": number(r"complete: (?:[0-9,]+ calls in )?([0-9,]+) events?", text),
           "code_opens": number(r"([0-9,]+) opens? of code and system files", text)}
 for name, word in ("read", "read"), ("written", "write"):
-    moved = re.search(r"^  %s +[0-9,]+ +([0-9.,]+ [kMG]?B) " % word, run("report", run_dir), re.M)
+    moved = re.search(r"^  %s +[0-9,]+ +[≤<]?([0-9.,]+ [kMG]?B) " % word, run("report", run_dir), re.M)
     report[name] = moved.group(1) if moved else "0 B"
 
 doc = json.loads(run("report", "--json", run_dir))
