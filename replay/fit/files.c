@@ -69,6 +69,52 @@ static int format_by_name(const char *path)
 	return is_shard(name, len) ? WORKLOAD_TFRECORD : WORKLOAD_RAW;
 }
 
+/* The suffix of @path, "" without one: that of "zarr/c/0.1" is a number of a chunk. */
+static const char *suffix_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+
+	if (!dot || (slash && dot < slash))
+		return "";
+	return dot[1 + strspn(dot + 1, "0123456789")] ? dot : "";
+}
+
+#define SUFFIXES_MOST 32
+
+/* Bytes that were read of files whose names tell no format, by suffix. */
+struct by_suffix {
+	char name[16];
+	double bytes;
+};
+
+static void count_suffix(struct by_suffix *s, const char *path, double bytes)
+{
+	const char *name = suffix_of(path);
+
+	if (strlen(name) >= sizeof(s->name))
+		return;
+	for (int i = 0; i < SUFFIXES_MOST; i++, s++)
+		if (!strcmp(s->name, name) || s->bytes <= 0) {
+			strcpy(s->name, name);
+			s->bytes += bytes;
+			return;
+		}
+}
+
+/* Is @path of a suffix of which there is next to nothing, as the zarr.json of chunks and
+ * the index.json of shards? */
+static bool describes_others(const struct by_suffix *s, const char *path)
+{
+	double of_path = -1, all = 0;
+
+	for (int i = 0; i < SUFFIXES_MOST; i++) {
+		all += s[i].bytes;
+		if (s[i].bytes > 0 && !strcmp(s[i].name, suffix_of(path)))
+			of_path = s[i].bytes;
+	}
+	return of_path >= 0 && of_path < OTHERS_LEAST * all;
+}
+
 /* --- the files ------------------------------------------------------------ */
 
 /* Files of a data set are read in the loop, or by threads and processes that have
@@ -184,9 +230,9 @@ static int largest(const double *bytes)
 	return best;
 }
 
-/* Bytes that were read of each format: the data set is the largest, of those of the
- * training where there are some. */
-static int main_format(struct fit *f, int *format)
+/* Bytes that were read of each format, and of each @suffix: the data set is the largest
+ * format, of the training's where it has some. */
+static int main_format(struct fit *f, int *format, struct by_suffix *suffix)
 {
 	double bytes[WORKLOAD_FORMATS] = {0}, trained[WORKLOAD_FORMATS] = {0};
 	struct reel_view v;
@@ -202,6 +248,9 @@ static int main_format(struct fit *f, int *format)
 			double read = (double)reel_view_int(&v, "read_bytes");
 
 			bytes[is] += read;
+			if (is == WORKLOAD_RAW)
+				count_suffix(suffix, reel_view_text(&v, "path"),
+					     read);
 			trained[is] += read - (double)reel_view_int(
 						      &v, "evaluated_bytes");
 		}
@@ -250,15 +299,22 @@ static int64_t count_folders(const struct fit *f)
 	return n > 1 ? n : 0;
 }
 
+static bool is_of(int format, const char *path, const struct by_suffix *suffix)
+{
+	return format_by_name(path) == format &&
+	       (format != WORKLOAD_RAW || !describes_others(suffix, path));
+}
+
 int fit_files(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
+	struct by_suffix suffix[SUFFIXES_MOST] = {0};
 	struct reel_view v;
 	double bytes, others = 0, all = 0;
 	uint32_t room = 0;
 	int rc = 0;
 
-	if (main_format(f, &d->format))
+	if (main_format(f, &d->format, suffix))
 		return -1;
 	if (!reel_view_open(&v, f->st,
 			    READ_FILES
@@ -268,8 +324,8 @@ int fit_files(struct fit *f)
 		while (!rc && reel_view_next(&v)) {
 			bytes = (double)reel_view_int(&v, "read_bytes");
 			all += bytes;
-			if (format_by_name(reel_view_text(&v, "path")) ==
-			    d->format) {
+			if (is_of(d->format, reel_view_text(&v, "path"),
+				  suffix)) {
 				rc = add_file(f, &v, &room);
 			} else {
 				others += bytes;

@@ -260,4 +260,26 @@ for epoch in range(2):
 PY
 steps() { python3 -c "import json; d = json.load(open('$1.json')); print(d['dataset']['files'] * d['dataset']['samples_per_file'] / d['pipeline']['batch'])"; }
 is 'a file of which each step reads a part: its steps' "$(steps archive)" 20.0
+
+mkdir -p z/c
+printf '{"zarr_format": 3}' >z/zarr.json
+for i in 0 1 2 3 4 5 6 7; do cp d/$i.raw z/c/0.$i; done
+job described <<'PY'
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+for epoch in range(2):
+    for i in range(8):
+        read("z/zarr.json"), read("z/c/0.%d" % i)
+PY
+is 'a small file that describes the others is no sample' "$(files described)" '8 30000'
+job two_kinds <<'PY'
+import ioreel
+for epoch in range(2):
+    for i in range(8):
+        open("d/%d.raw" % i, "rb").read()
+        if i % 4 == 0:
+            open("z/c/0.%d" % i, "rb").read()
+PY
+is 'two kinds of files are' "$(files two_kinds)" '10 30000'
 finish
