@@ -176,7 +176,7 @@ static const struct {
 	enum reel_counter counter;
 	const char *words;
 } losses[] = {
-	{REEL_LOST_DISK, "the disk refused"},
+	{REEL_LOST_DISK, "that could not be written"},
 	{REEL_LOST_SIGNAL, "in signal handlers"},
 	{REEL_LOST_WINDOW, "without memory or disk for a window"},
 	{REEL_LOST_LIMIT, "past the tables or without a record"},
