@@ -132,6 +132,7 @@ static const char *const formats[WORKLOAD_FORMATS] = {
 	[WORKLOAD_CSV] = "csv",
 	[WORKLOAD_JPEG] = "jpeg",
 	[WORKLOAD_PNG] = "png",
+	[WORKLOAD_PARQUET] = "parquet",
 };
 
 /* The one format that DLIO maps. */
@@ -161,6 +162,30 @@ static void put_sizes(struct writing *to)
 	     round(stdev));
 }
 
+/* Only MLPerf Storage's DLIO has it. A value of a column of bytes has its size. */
+static void put_parquet(struct writing *to)
+{
+	const struct workload_dataset *d = &to->w->dataset;
+	int64_t number = 0;
+
+	line(to, "  parquet:");
+	line(to, "    row_group_size: %" PRId64, d->row_group_rows);
+	if (d->columns_n)
+		line(to, "    columns:");
+	for (uint32_t i = 0; i < d->columns_n; i++) {
+		const struct workload_column *c = &d->columns[i];
+
+		for (int64_t k = 0; k < c->count; k++)
+			line(to,
+			     "    - {name: c%" PRId64
+			     ", dtype: uint8, size: %" PRId64 ", read: %s}",
+			     number++, c->bytes, yes(c->read));
+	}
+	lost(to,
+	     "dataset.format: DLIO 2 has no parquet, that of MLPerf Storage "
+	     "has");
+}
+
 static void put_dataset(struct writing *to)
 {
 	const struct workload *w = to->w;
@@ -182,6 +207,8 @@ static void put_dataset(struct writing *to)
 		line(to, "  num_subfolders_eval: %" PRId64, d->folders);
 	if (d->sample_bytes.n)
 		put_sizes(to);
+	if (d->format == WORKLOAD_PARQUET)
+		put_parquet(to);
 	if (d->compression && d->format != WORKLOAD_HDF5)
 		lost(to, "dataset.compression: DLIO compresses hdf5 alone");
 	else if (d->compression) {
@@ -469,8 +496,7 @@ static void put_lost(struct writing *to)
 }
 
 /*
- * A fit of unknown files gives `raw`, so the message names the key and its values. It
- * says what export writes: a DLIO may have more, as MLPerf Storage's has parquet.
+ * A fit of unknown files gives `raw`, so the message names the key and its values.
  */
 static int fail_format(int format, struct reel_error *err)
 {
