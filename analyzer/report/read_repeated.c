@@ -13,7 +13,8 @@
  * Does each of @times processes that run at a time read all of the largest files in the
  * first epoch, and no other process any? A file that samples read several times, or
  * another process in each epoch, has fewer readers. Ranks that no launcher declared can be
- * jobs of their own. 1, 0, or -1 with @err.
+ * jobs of their own. A part that a reader reads again, as an index in front of its
+ * samples, counts once. 1, 0, or -1 with @err.
  */
 static int is_read_by_all(const struct report *r, int64_t from_ns,
 			  int64_t to_ns, struct reel_error *err)
@@ -27,7 +28,10 @@ static int is_read_by_all(const struct report *r, int64_t from_ns,
 		"	SELECT file_id, size_bytes FROM v_repeated_file"
 		"	WHERE times = ?1 ORDER BY size_bytes DESC LIMIT 1024), "
 		"part AS MATERIALIZED ("
-		"	SELECT e.file_id, e.process_id, sum(e.bytes) AS bytes"
+		"	SELECT e.file_id, e.process_id,"
+		"		coalesce(union_ns(e.offset, e.bytes), 0) +"
+		"		coalesce(sum(e.bytes) FILTER (WHERE"
+		"			e.offset IS NULL), 0) AS bytes"
 		"	FROM event e JOIN call c USING (call_id)"
 		"	WHERE e.file_id IN (SELECT file_id FROM some)"
 		"		AND e.start_ns BETWEEN ?2 AND ?3"

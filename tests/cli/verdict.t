@@ -246,11 +246,14 @@ def read(epoch, reader):
                     os.pread(f.fileno(), 100, 29900)
                     os.pread(f.fileno(), 10000, chunk * 10000)
         return
-    for name in names if part in ("all", "pairs", "turns", "index") else names[reader::2]:
+    for name in names if part in ("all", "pairs", "turns", "index", "front") else names[reader::2]:
         with open(name, "rb", buffering=0) as f:
             if part == "index":
                 os.pread(f.fileno(), 100, 29900)
-            f.read(30000)
+            f.read(30000 if part != "front" else 15000)
+            if part == "front":  # that of all samples, then its own
+                f.seek(15000 * reader)
+                f.read(15000)
             if part == "back":
                 f.seek(0)
                 f.read(30000)
@@ -287,11 +290,13 @@ record all "$python" readers.py all
 check 'REPEATED-READ: each reader reads all files' '
 	"$python" said.py all REPEATED-READ "but each epoch reads its data 2 times" &&
 	grep -q "each epoch reads 12 data files (360 kB) 2 times: each of 2 processes" all.words'
-for part in index chunks half back pairs labels turns apart; do
+for part in index front chunks half back pairs labels turns apart; do
 	record $part "$python" readers.py $part
 done
 check 'REPEATED-READ: each reader reads all files, first the index at their end' '
 	"$python" said.py index REPEATED-READ "but each epoch reads its data 2 times"'
+check 'no REPEATED-READ: each reads the first half of all, and then a half' '
+	! grep REPEATED-READ front.out'
 check 'no REPEATED-READ: each reads all chunks, for half of their samples' '
 	! grep REPEATED-READ chunks.out'
 check 'no REPEATED-READ: each reads its half, another one in each epoch, or twice; pairs; few bytes' '
