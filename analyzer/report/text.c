@@ -477,12 +477,13 @@ static void print_mapped(const struct report *r)
 			reel_num_bytes(num, (double)r->map_write_bytes));
 	if (!b.len)
 		return;
-	reel_buf_puts(&b,
-		      " went through mappings, at most, as the kernel maps "
-		      "neighbouring pages too (--mmap faults of ioreel record "
-		      "has the pages that were asked for); without a call they "
-		      "are in no size, rate or order",
-		      NULL);
+	reel_buf_puts(
+		&b,
+		" went through mappings, at most, as the kernel maps "
+		"neighbouring pages too (ioreel record --mmap faults: the "
+		"page faults); without a call they are in no size, rate "
+		"or order",
+		NULL);
 	put_sentence(&b);
 }
 
