@@ -197,7 +197,7 @@ const struct reel_command cmd_import = {
 	.name = "import",
 	.task = "turn another tool's trace into a store",
 	.usage = "[-o RUN.db] [--as NAME] [--map FIELD=COLUMN,...] "
-		 "[--align HOW] [--shift S] [-j N] [-q] FILE ...",
+		 "[--partial] [--align HOW] [--shift S] [-j N] [-q] FILE ...",
 	.examples = "ioreel import strace.out -o monday.db\n"
 		    "ioreel import job.darshan job.pt.trace.json -o job.db\n",
 	.about =

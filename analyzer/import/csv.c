@@ -463,6 +463,7 @@ const struct reel_importer reel_importer_csv = {
 	.about = "any CSV with a line for each call or span; --map names its "
 		 "columns",
 	.missing = {"values without a column", NULL},
+	.partial = true,
 	.detect = detect,
 	.load = load,
 };

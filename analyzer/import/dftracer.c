@@ -694,6 +694,7 @@ const struct reel_importer reel_importer_dftracer = {
 		 "folder of those of a job",
 	.missing = {"errno", "ranks", "results of stat before 1.0",
 		    "offsets without lseek", "bytes of mappings", NULL},
+	.partial = true,
 	.detect = detect,
 	.load = load,
 };

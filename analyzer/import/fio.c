@@ -366,6 +366,7 @@ const struct reel_importer reel_importer_fio = {
 	.about = "I/O logs of fio (write_iolog), versions 2 and 3",
 	.missing = {"durations", "results", "processes",
 		    "times of version 2 but for its waits", NULL},
+	.partial = true,
 	.detect = detect,
 	.load = load,
 };

@@ -565,7 +565,7 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 		      const struct reel_importer *as, bool partial,
 		      const struct left_out *out, struct reel_error *err)
 {
-	struct watched sees = {.in = in, .partial = partial};
+	struct watched sees = {.in = in, .partial = partial && as->partial};
 	const struct reel_source_watch watch = {on_ignored, on_damaged, &sees};
 	size_t n = (size_t)in->paths + 1;
 	int rc = -1;
@@ -576,7 +576,7 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 		reel_source_watch(&watch);
 		rc = as->load(w, in, err);
 		reel_source_watch(NULL);
-		if (rc && sees.refused)
+		if (rc && sees.refused && as->partial)
 			name_partial(err);
 	}
 	if (!rc)

@@ -262,6 +262,7 @@ const struct reel_importer reel_importer_kv_trace = {
 		 "compressed)",
 	.missing = {"durations", "results", "threads and users",
 		    "parts of an object", NULL},
+	.partial = true,
 	.detect = detect,
 	.load = load,
 };

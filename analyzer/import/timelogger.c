@@ -483,6 +483,7 @@ const struct reel_importer reel_importer_timelogger = {
 		 "of HEPCNNB",
 	.missing = {"files", "calls", "bytes", "computation and its overlap",
 		    "the number of an iteration", NULL},
+	.partial = true,
 	.detect = detect,
 	.load = load,
 };

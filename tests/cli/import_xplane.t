@@ -127,6 +127,8 @@ refused 'a truncated file' cut.xplane.pb offset
 refused 'a length past the end' length.xplane.pb 'offset 2[0-9]'
 gzip -c numbered.xplane.pb | head -c 100 >cut.pb.gz
 refused 'a truncated gzip' cut.pb.gz offset
+check 'of which no part can be taken: no word of --partial' '! grep -q partial err &&
+	! "$IOREEL" import -q --partial cut.pb.gz -o no.db 2>err && grep -q "compressed data is cut off$" err'
 refused 'no events' none.xplane.pb 'no events'
 printf '\377\377\377\377\377\377\377\377\377\377\377\377' >endless.pb
 refused 'a number without end' endless.pb offset

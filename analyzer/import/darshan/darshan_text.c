@@ -559,6 +559,7 @@ const struct reel_importer reel_importer_darshan_text = {
 		    "which call a segment was", "times of DXT below 0.1 ms",
 		    "times of counters below 1 us", "events of mapped files",
 		    NULL},
+	.partial = true,
 	.detect = detect,
 	.load = load,
 };

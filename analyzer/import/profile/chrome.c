@@ -584,6 +584,7 @@ const struct reel_importer reel_importer_chrome = {
 		 "TensorFlow, Horovod",
 	.missing = {"calls and files, but for exports of ioreel",
 		    "counter tracks", "flows", "instant events", NULL},
+	.partial = true,
 	.detect = detect,
 	.confirm = confirm,
 	.load = load,

@@ -762,6 +762,7 @@ const struct reel_importer reel_importer_kineto = {
 	.about = "profiles of PyTorch: Kineto's JSON, one file for each rank",
 	.missing = {"files", "calls", "bytes", "loader processes",
 		    "single operators of the host", NULL},
+	.partial = true,
 	.detect = detect,
 	.load = load,
 };

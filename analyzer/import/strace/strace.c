@@ -722,6 +722,7 @@ const struct reel_importer reel_importer_strace = {
 	.missing = {"stdio calls", "MPI calls", "bytes of mappings",
 		    "operations of io_uring and libaio", "spans", "ranks",
 		    NULL},
+	.partial = true,
 	.detect = strace_detect,
 	.load = strace_load,
 };
