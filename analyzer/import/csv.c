@@ -382,19 +382,12 @@ static int put_unknown_calls(const struct import *im, struct reel_writer *w,
 static int put_unknown_values(const struct import *im, struct reel_writer *w,
 			      struct reel_error *err)
 {
-	const struct {
-		const char *reason, *unit;
-		uint64_t count;
-	} all[] = {{"not_understood", "lines", im->all_bad},
-		   {"no_duration", "calls", im->no_duration},
-		   {"no_size", "calls", im->no_size}};
+	const struct reel_writer_loss all[] = {
+		{"not_understood", "lines", im->all_bad},
+		{"no_duration", "calls", im->no_duration},
+		{"no_size", "calls", im->no_size}};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i].count &&
-		    reel_writer_loss(w, 0, all[i].reason, all[i].unit,
-				     all[i].count, err))
-			return -1;
-	return 0;
+	return reel_writer_losses(w, all, sizeof(all) / sizeof(all[0]), err);
 }
 
 static int load_files(struct import *im, struct reel_writer *w,

@@ -315,19 +315,12 @@ static int read_file(struct import *im, const char *path, uint32_t source,
 static int put_losses(struct import *im, struct reel_writer *w, uint64_t bad,
 		      struct reel_error *err)
 {
-	const struct {
-		const char *reason, *unit;
-		uint64_t count;
-	} loss[] = {{"not_understood", "lines", bad},
-		    {"no_time", "calls", im->no_time},
-		    {"no_duration", "calls", im->no_duration}};
+	const struct reel_writer_loss loss[] = {
+		{"not_understood", "lines", bad},
+		{"no_time", "calls", im->no_time},
+		{"no_duration", "calls", im->no_duration}};
 
-	for (size_t i = 0; i < sizeof(loss) / sizeof(loss[0]); i++)
-		if (loss[i].count &&
-		    reel_writer_loss(w, 0, loss[i].reason, loss[i].unit,
-				     loss[i].count, err))
-			return -1;
-	return 0;
+	return reel_writer_losses(w, loss, sizeof(loss) / sizeof(loss[0]), err);
 }
 
 static int load(struct reel_writer *w, const struct import_input *in,

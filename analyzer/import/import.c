@@ -534,21 +534,14 @@ static int put_losses(struct reel_writer *w, const struct watched *sees,
 		bytes += sees->ignored[i];
 		damaged += sees->damaged[i];
 	}
-	const struct loss {
-		const char *reason, *unit;
-		uint64_t count;
-	} losses[] = {
+	const struct reel_writer_loss losses[] = {
 		{"trailing_bytes", "bytes", bytes},
 		{"partial", "files", damaged},
 		{"other_format", "files", out->others},
 		{"empty", "files", out->empty},
 	};
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count &&
-		    reel_writer_loss(w, 0, losses[i].reason, losses[i].unit,
-				     losses[i].count, err))
-			return -1;
-	return 0;
+	return reel_writer_losses(w, losses, sizeof(losses) / sizeof(losses[0]),
+				  err);
 }
 
 static void name_partial(struct reel_error *err)

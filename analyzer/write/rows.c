@@ -151,6 +151,18 @@ int reel_writer_loss(struct reel_writer *w, uint32_t process,
 	return reel_insert_done(out, err);
 }
 
+int reel_writer_losses(struct reel_writer *w,
+		       const struct reel_writer_loss *loss, size_t n,
+		       struct reel_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (loss[i].count &&
+		    reel_writer_loss(w, 0, loss[i].reason, loss[i].unit,
+				     loss[i].count, err))
+			return -1;
+	return 0;
+}
+
 int writer_code_put(struct reel_writer *w, struct reel_error *err)
 {
 	struct reel_insert out;

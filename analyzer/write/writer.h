@@ -182,6 +182,14 @@ int reel_writer_site(struct reel_writer *w, uint32_t id, const char *place,
 int reel_writer_loss(struct reel_writer *w, uint32_t process,
 		     const char *reason, const char *unit, uint64_t count,
 		     struct reel_error *err);
+struct reel_writer_loss {
+	const char *reason, *unit;
+	uint64_t count;
+};
+/* @n losses of the job; one of 0 is no row. */
+int reel_writer_losses(struct reel_writer *w,
+		       const struct reel_writer_loss *loss, size_t n,
+		       struct reel_error *err);
 void reel_writer_counter(struct reel_writer *w, enum reel_writer_counter which,
 			 uint64_t count);
 /* A file that is imported; a record of counters of it; a counter. Ids from 1. */

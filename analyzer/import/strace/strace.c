@@ -572,22 +572,14 @@ static int handle_line(struct importer *im, struct strace_line *line,
 static int put_losses(const struct importer *im, struct reel_writer *w,
 		      struct reel_error *err)
 {
-	const struct {
-		const char *reason, *unit;
-		uint64_t count;
-	} loss[] = {
+	const struct reel_writer_loss loss[] = {
 		{"not_understood", "lines", im->sources.not_understood},
 		{"no_end", "calls", im->no_end},
 		{"no_duration", "calls", im->no_duration},
 		{"asynchronous", "operations", im->async},
 	};
 
-	for (size_t i = 0; i < sizeof(loss) / sizeof(loss[0]); i++)
-		if (loss[i].count &&
-		    reel_writer_loss(w, 0, loss[i].reason, loss[i].unit,
-				     loss[i].count, err))
-			return -1;
-	return 0;
+	return reel_writer_losses(w, loss, sizeof(loss) / sizeof(loss[0]), err);
 }
 
 /* The script, or the program, of a shell-quoted line. */
