@@ -231,32 +231,76 @@ static int add_epochs(const struct dftracer_mark *mark, size_t n,
 	return 0;
 }
 
+/* The step of a thread whose fetches were recorded, as far as its marks were seen. */
+struct fetched_step {
+	int64_t start_ns; /* of its fetch; -1: no step */
+	int64_t number;	  /* or -1 */
+	int64_t end_ns; /* of its computation or its loop's body; 0: none yet */
+	int64_t busy_ns; /* as end_ns, with checkpoints */
+};
+
+static int end_step(struct fetched_step *s, uint32_t thread,
+		    struct import_gather *g, struct reel_error *err)
+{
+	if (s->start_ns < 0 || s->end_ns <= s->start_ns)
+		return 0;
+	return add_span(g, REEL_SPAN_STEP, thread, s->start_ns, s->end_ns,
+			s->number, err);
+}
+
+/*
+ * A batch arrived after the computation of @s: DLIO leaves its loop in the last turn of
+ * an epoch, before the loop's wrapper can record that turn's fetch and body.
+ */
+static int begin_last_step(struct fetched_step *s,
+			   const struct dftracer_mark *ready,
+			   struct import_gather *g, struct reel_error *err)
+{
+	int64_t from = s->busy_ns;
+
+	if (end_step(s, ready->thread, g, err))
+		return -1;
+	*s = (struct fetched_step){
+		.start_ns = from, .number = s->number < 0 ? -1 : s->number + 1};
+	return add_span(g, REEL_SPAN_FETCH, ready->thread, from,
+			ready->start_ns, s->number, err);
+}
+
 /* The steps of a thread whose fetches were recorded. */
 static int add_fetched_steps(const struct dftracer_mark *mark, size_t n,
 			     struct import_gather *g, struct reel_error *err)
 {
-	const struct dftracer_mark *fetch = NULL;
-	int64_t end_ns = 0;
+	struct fetched_step s = {.start_ns = -1};
 
-	for (size_t i = 0; i <= n; i++) {
-		bool last = i == n || mark[i].kind == DFTRACER_FETCH;
+	for (size_t i = 0; i < n; i++) {
+		const struct dftracer_mark *m = &mark[i];
 
-		if (last && fetch && end_ns > fetch->start_ns &&
-		    add_span(g, REEL_SPAN_STEP, fetch->thread, fetch->start_ns,
-			     end_ns, fetch->step, err))
-			return -1;
-		if (i == n)
+		switch (m->kind) {
+		case DFTRACER_FETCH:
+			if (end_step(&s, m->thread, g, err))
+				return -1;
+			s = (struct fetched_step){.start_ns = m->start_ns,
+						  .number = m->step};
 			break;
-		if (last) {
-			fetch = &mark[i];
-			end_ns = 0;
-		} else if ((mark[i].kind == DFTRACER_COMPUTE ||
-			    mark[i].kind == DFTRACER_BODY) &&
-			   mark[i].end_ns > end_ns) {
-			end_ns = mark[i].end_ns;
+		case DFTRACER_READY:
+			if (s.end_ns && m->start_ns >= s.busy_ns &&
+			    begin_last_step(&s, m, g, err))
+				return -1;
+			break;
+		case DFTRACER_COMPUTE:
+		case DFTRACER_BODY:
+			if (m->end_ns > s.end_ns)
+				s.end_ns = m->end_ns;
+			/* fall through */
+		case DFTRACER_CHECKPOINT:
+			if (m->end_ns > s.busy_ns)
+				s.busy_ns = m->end_ns;
+			break;
+		default:
+			break;
 		}
 	}
-	return 0;
+	return n ? end_step(&s, mark->thread, g, err) : 0;
 }
 
 /* The steps of a thread of DLIO whose fetches are the gaps. */

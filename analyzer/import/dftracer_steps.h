@@ -59,7 +59,9 @@ int dftracer_add_span(struct dftracer_marks *m, struct import_gather *g,
  * Add the epochs, and the steps of each thread.
  *
  * A step begins with a fetch and ends with the last computation, or body of the
- * loop, before the next fetch. DLIO without spans of its loop has no fetches:
+ * loop, before the next fetch. DLIO's loop leaves out the fetch of an epoch's last
+ * step, which lasts from the end of the step before to the arrival of its batch.
+ * DLIO without spans of its loop has no fetches:
  * there a fetch begins when the data loader is asked for its first batch, or when
  * the computation (and the checkpoint) before it ends, and ends where the next
  * computation begins.
