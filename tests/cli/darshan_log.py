@@ -7,8 +7,9 @@ Usage: darshan_log.py VERSION ORDER METHOD [KEY=VALUE ...] >LOG
 VERSION is 3.00, 3.10 or 3.41, ORDER little or big, METHOD zlib, bzip2 or none.
 Keys: start (seconds since 1970), job, rank (of all records), partial (a module's
 flags), module (an additional module number with a record of 8 bytes), dxt=no (no
-segments), daos=yes (DFS and DAOS, with 3.41), newer (a module's number, which gets
-a version of the future).
+segments), daos=yes (DFS and DAOS, with 3.41), h5d (a version, with 3.41: a data set
+in /d/a, to which /d/a was renamed), newer (a module's number, which gets a version of
+the future).
 
 POSIX has four records. Integer i of the first is 1000 + i, real i is i + 0.25,
 but stats and mmaps are -1. The second is the shared record of /d/b, all 10 and
@@ -50,6 +51,9 @@ def record(number, of, integers, reals):
 posix = 69 if new else 64
 first = [1000 + i for i in range(posix)]
 first[6 if new else 4] = first[7 if new else 5] = -1  # stats, mmaps
+h5d = int(option.get("h5d", 0))
+if h5d:
+    first[12] = ids[b"/d/a"] - 2 ** 64
 regions = {1: compress(
     record(ids[b"/d/a"], rank, first, [i + 0.25 for i in range(17)]),
     record(ids[b"/d/b"], -1, [10] * posix, [2.5] * 17)
@@ -70,6 +74,10 @@ if option.get("daos") == "yes":
                                   [0.125] * 15) + uuids)
     regions[17] = compress(record(21, rank, range(201, 265), [0.25] * 15)
                            + uuids + pack("QQ", 5, 6))
+if h5d:
+    file = pack("Q", ids[b"/d/a"]) if h5d > 1 else b""
+    regions[4] = compress(pack("Qq", 22, rank) + file + pack("94q", *range(94))
+                          + pack("17d", *[0.5] * 17))
 if "module" in option:
     regions[int(option["module"])] = compress(b"12345678")
 
@@ -94,7 +102,7 @@ for i in range(modules):
     data = regions.get(i, b"")
     spans.append((at + len(body), len(data)) if data else (0, 0))
     body += data
-    versions.append({1: 4 if new else 3, 9 if new else 7: 2,
+    versions.append({1: 4 if new else 3, 4: h5d, 9 if new else 7: 2,
                      10 if new else 8: 2 if new else 1}.get(i, 1)
                     if data else 0)
 if "newer" in option:

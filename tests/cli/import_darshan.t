@@ -130,6 +130,17 @@ is 'in the totals DAOS, which is below DFS, does not count again' \
 is 'their bins' "$(sql s.db "SELECT module, min(reads), max(writes) FROM v_report_counter_bins
 	WHERE module GLOB 'D*' GROUP BY 1" | tr "$tab\n" ' ,')" 'DAOS 230 249,DFS 120 139,'
 
+# --- ids of records, half of which exceed 2^63 ---------------------------------
+for version in 1 2; do
+	make_log 3.41 big none h5d=$version dxt=no >ids
+	import ids
+	sql s.db "SELECT name, value FROM v_counter WHERE name = 'H5D_SLOWEST_RANK_BYTES' OR name LIKE '%_REC_ID'
+		OR name = 'POSIX_RENAMED_FROM' AND path = '/d/a'"
+done | tr "$tab" ' ' >got
+printf '%s\n' 'POSIX_RENAMED_FROM 9223372036854775813' 'H5D_SLOWEST_RANK_BYTES 93' 'H5D_FILE_REC_ID 0' \
+	'POSIX_RENAMED_FROM 9223372036854775813' 'H5D_SLOWEST_RANK_BYTES 93' 'H5D_FILE_REC_ID 9223372036854775813' >want
+check 'ids that counters hold have no sign; of an older record 0' 'diff want got'
+
 # --- several logs of one job -------------------------------------------------
 mkdir job
 make_log 3.41 little zlib start=1600000010 rank=2 nprocs=4 >job/b.darshan

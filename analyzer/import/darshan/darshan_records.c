@@ -23,7 +23,7 @@ typedef int counter_fn(void *arg, const struct darshan_counter *c,
 /* One counter of a layout. */
 struct field {
 	char name[NAME_MOST];
-	bool real, sum;
+	bool real, sum, id;
 	uint8_t skip;	/* 8-byte words in front of it */
 	int8_t missing; /* 1: absent, reads as -1; 2: absent, reads as 0 */
 };
@@ -95,7 +95,8 @@ static int add_fields(struct field *out, int n, const char *prefix,
 			return -1;
 		memcpy(word, words, len);
 		word[len] = '\0';
-		*f = (struct field){.real = real};
+		*f = (struct field){.real = real,
+				    .id = !strcmp(word, "RENAMED_FROM")};
 		snprintf(f->name, sizeof(f->name), "%s%s", prefix, word);
 		mark = find_word(lacks, word, len);
 		if (mark && mark > lacks && mark[-1] == '@')
@@ -139,6 +140,19 @@ static int put_text(struct darshan_counter *c, const char *name,
 	return each(arg, c, err);
 }
 
+/* The id of a record: in words where it exceeds 2^63 - 1, as in the text of
+ * darshan-parser. */
+static int put_id(struct darshan_counter *c, const char *name, uint64_t id,
+		  counter_fn *each, void *arg, struct reel_error *err)
+{
+	char text[NAME_MOST];
+
+	if (id <= INT64_MAX)
+		return put_integer(c, name, (int64_t)id, each, arg, err);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)id);
+	return put_text(c, name, text, each, arg, err);
+}
+
 static int put_fields(const struct reader *r, struct darshan_counter *c,
 		      const struct field *f, int n, const uint8_t *p,
 		      counter_fn *each, void *arg)
@@ -159,7 +173,9 @@ static int put_fields(const struct reader *r, struct darshan_counter *c,
 					       darshan_number(r->file, p));
 			p += 8;
 		}
-		if (each(arg, c, r->err))
+		if (f->id ? put_id(c, f->name, (uint64_t)c->integer, each, arg,
+				   r->err)
+			  : each(arg, c, r->err))
 			return -1;
 	}
 	return 0;
@@ -181,9 +197,11 @@ static int read_layout(struct reader *r, unsigned int module,
 	struct darshan_counter c = {.module = module};
 	struct field field[DARSHAN_COUNTERS_MOST];
 	uint8_t record[RECORD_MOST];
-	char object[NAME_MOST];
+	char object[NAME_MOST], file_name[NAME_MOST];
+	bool has_file = l->file_id_since && version >= l->file_id_since;
 	const char *lacks;
 	size_t head = 16, bytes;
+	uint64_t file;
 	int n, rc;
 
 	lacks = l->lacks[version - 1] ? l->lacks[version - 1] : "";
@@ -192,16 +210,20 @@ static int read_layout(struct reader *r, unsigned int module,
 		n = add_fields(field, n, l->prefix, l->doubles, true, lacks);
 	if (n < 0)
 		return bad(r, "too many counters");
-	if (l->file_id_since && version >= l->file_id_since)
+	if (has_file)
 		head += 8;
 	bytes = head + fields_bytes(field, n) + l->tail;
 	c.object = l->object ? object : NULL;
+	snprintf(file_name, sizeof(file_name), "%sFILE_REC_ID", l->prefix);
 	while ((rc = take(r, record, bytes)) > 0) {
 		c.record = darshan_number(r->file, record);
 		c.rank = (int64_t)darshan_number(r->file, record + 8);
 		if (l->object)
 			name_object(r, record + bytes, object);
-		if (put_fields(r, &c, field, n, record + head, each, arg))
+		file = has_file ? darshan_number(r->file, record + 16) : 0;
+		if (put_fields(r, &c, field, n, record + head, each, arg) ||
+		    (l->file_id_since &&
+		     put_id(&c, file_name, file, each, arg, r->err)))
 			return -1;
 	}
 	return rc;
