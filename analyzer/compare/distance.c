@@ -3,7 +3,7 @@
  * Distances of distributions. Both runs have their values in the same buckets,
  * so the CDFs are compared at the bounds of these, and between the values of a bucket
  * where each run has one value in it; quantiles are means of buckets, which are exact
- * there.
+ * there. Calls without times have no times between them.
  */
 #include "analyzer/compare/distance.h"
 
@@ -25,8 +25,8 @@ static const struct {
 	 "SELECT * FROM distribution WHERE quantity = 'size' AND op = 'write' "
 	 "ORDER BY low"},
 	{"time between calls", "ns",
-	 "SELECT * FROM distribution WHERE quantity = 'inter_arrival' "
-	 "ORDER BY low"},
+	 "SELECT * FROM distribution WHERE quantity = 'inter_arrival' AND NOT "
+	 "EXISTS (SELECT 1 FROM loss WHERE reason = 'no_time') ORDER BY low"},
 	{"stride of reads", "B",
 	 "SELECT * FROM distribution WHERE quantity = 'stride' "
 	 "AND op = 'read' ORDER BY low"},

@@ -87,7 +87,8 @@ double advice_share(int64_t ns, int64_t of_ns)
 
 bool advice_run_unknown(const struct report *r)
 {
-	return r->clock_error_ns > 0 && r->clock_error_ns >= report_run_ns(r);
+	return report_is_untimed(r) ||
+	       (r->clock_error_ns > 0 && r->clock_error_ns >= report_run_ns(r));
 }
 
 double advice_of_run(const struct report *r, int64_t ns)

@@ -123,7 +123,7 @@ advice_append(char out[static ADVICE_TEXT], const char *fmt, ...);
 double advice_share(int64_t ns, int64_t of_ns);
 /* 0, too, where advice_run_unknown(). */
 double advice_of_run(const struct report *r, int64_t ns);
-/* Can the times of an import be wrong by more than the run took? */
+/* Has an import no times, or can they be wrong by more than the run took? */
 bool advice_run_unknown(const struct report *r);
 
 /* "the run's 14.2 s"; @out: REEL_NUM and the words. */

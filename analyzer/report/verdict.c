@@ -235,13 +235,22 @@ static void add_kernels(struct reel_buf *b, const struct report *r)
 		NULL);
 }
 
-/* I/O time and its share of the run. An import may have times in whole seconds. */
+/* I/O time and its share of the run. An import may have times in whole seconds, or
+ * none. */
 static void add_io_time(struct reel_buf *b, const struct report *r)
 {
 	int64_t mean_ns, io_ns = report_io_ns(r, &mean_ns);
 	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN],
 		ranks[ADVICE_MOST_OF], error[REEL_NUM];
 
+	if (report_is_untimed(r)) {
+		reel_buf_printf(
+			b, NULL,
+			"The calls of I/O take %s together; their share of the "
+			"run is not known: they have no times",
+			reel_num_time(time, (double)r->group_sum_ns));
+		return;
+	}
 	if (advice_run_unknown(r)) {
 		reel_buf_printf(
 			b, NULL,

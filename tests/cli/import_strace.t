@@ -309,4 +309,32 @@ cat >none.strace <<'EOF'
 EOF
 import none.strace
 is 'a command without its words is its program' "$(rows 'SELECT name, command FROM run')" 'python3 /usr/bin/python3;'
+
+# Without -t, -tt, -ttt and -r the order of the lines is all that is known of the time.
+calls="SELECT pid, call, path, fd, offset, asked, result, errno FROM v_event ORDER BY start_ns, tid"
+import reused.strace
+"$IOREEL" import -q reused.strace -o timed.db
+rows "$calls" >want
+sed -E 's/ [0-9.]{17}//' reused.strace >lasting.strace
+sed -E 's/ <0[0-9.]*>$//' lasting.strace >timeless.strace
+for of in lasting timeless; do
+	import $of.strace
+	check "a log without times has the calls of one with them: $of" 'rows "$calls" | diff want -'
+done
+is 'its losses' "$(rows 'SELECT reason, count FROM loss')" 'no_time 10;no_duration 10;'
+is 'its clock has no error' "$(rows 'SELECT coalesce(clock_error_ns, "-") FROM run')" '-;'
+check 'it has no distances of calls in time' '"$IOREEL" compare timed.db s.db --json | python3 -c "
+import json, sys
+d = [x for x in json.load(sys.stdin)[\"distributions\"] if x[\"name\"] == \"time between calls\"][0]
+assert d[\"calls_a\"] > 0 and d[\"calls_b\"] == 0 and d[\"ks\"] is None, d"'
+import lasting.strace
+is 'durations alone are kept, one behind the other' "$(rows 'SELECT sum(dur_ns), max(start_ns + dur_ns) / 10000 FROM v_event')" '580000 59;'
+check 'and have no share of a run' '"$IOREEL" report s.db | tr -s " \n" " " >out &&
+	grep -q "take 580 .s together; their share of the run is not known: they have no times" out &&
+	! grep -q NO-PROBLEM out'
+mkdir timeless
+cp reused/o.* timeless
+sed -i -E 's/^[0-9.]{17} //' timeless/o.*
+check 'files of strace -ff without times have no order' '! import timeless 2>err && [ $(wc -l <err) = 1 ] &&
+	grep -q "no times, which give the files their order" err && [ ! -e s.db ]'
 finish

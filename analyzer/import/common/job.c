@@ -634,7 +634,8 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	struct reel_event *ev = reel_writer_slot(j->writer);
 	int64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, late_ns;
 	int64_t began = call->exact ? job_ns(j, start_ns) : INT64_MAX;
-	int64_t changed = job_ns(j, end_ns);
+	int64_t changed = job_ns(j, call->changed_ns > end_ns ? call->changed_ns
+							      : end_ns);
 	int silent, rc;
 
 	/* The resolver sees ends in order; the event keeps its own. */

@@ -47,6 +47,8 @@ struct import_call {
 	/* Its start is no tick of a coarse clock: its descriptors are those of that
 	 * time. A close() may return after another thread has the number. */
 	bool exact;
+	/* Descriptors change at that time; not after its end: at its end. */
+	int64_t changed_ns;
 	/* The call lasted for that much longer than its end, its place in the
 	 * order. */
 	int64_t more_ns;

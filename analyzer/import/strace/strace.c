@@ -53,7 +53,7 @@ struct importer {
 	int exit_status; /* of the first process; -1: not known */
 	int exit_signal; /* that killed it; 0: none */
 	bool first_ended;
-	uint64_t no_end, no_duration;
+	uint64_t no_end, no_time, no_duration;
 	uint64_t async; /* operations of io_uring and libaio */
 	struct strace_paths paths;
 	struct reel_buf text;
@@ -331,6 +331,13 @@ static int run_exec(struct importer *im, int thread,
 			       reel_buf_text(&im->text), ns, err);
 }
 
+/* A call that becomes an event: what the options of strace left out. */
+static void count_unknown(struct importer *im, const struct strace_line *line)
+{
+	im->no_time += line->clock == STRACE_NO_CLOCK;
+	im->no_duration += line->dur_ns < 0;
+}
+
 /* Changes of a call beside its event. */
 static int after_call(struct importer *im, int thread,
 		      const struct strace_call_info *info,
@@ -344,7 +351,7 @@ static int after_call(struct importer *im, int thread,
 	if (info->effect == STRACE_COPY && line->result >= 0) {
 		if (!strace_call_copy_out(call, &im->paths, info, line))
 			return 0;
-		im->no_duration += line->dur_ns < 0;
+		count_unknown(im, line);
 		return import_job_call(im->job, thread, call, start_ns, ns,
 				       err);
 	}
@@ -393,7 +400,9 @@ static int finish_call(struct importer *im, int thread,
 		return 0; /* memory */
 	call.exact = line->tick_ns <= STRACE_TICK_EXACT_NS &&
 		     line->clock != STRACE_RELATIVE;
-	im->no_duration += line->dur_ns < 0;
+	/* Without -T the end of an interrupted call is where strace saw it. */
+	call.changed_ns = line->dur_ns < 0 ? line->ns : end_ns;
+	count_unknown(im, line);
 	if (import_job_call(im->job, thread, &call, start_ns, end_ns, err))
 		return -1;
 	return after_call(im, thread, info, line, &call, start_ns, end_ns, err);
@@ -575,6 +584,7 @@ static int put_losses(const struct importer *im, struct reel_writer *w,
 	const struct reel_writer_loss loss[] = {
 		{"not_understood", "lines", im->sources.not_understood},
 		{"no_end", "calls", im->no_end},
+		{"no_time", "calls", im->no_time},
 		{"no_duration", "calls", im->no_duration},
 		{"asynchronous", "operations", im->async},
 	};
@@ -682,7 +692,7 @@ out:
 	return rc;
 }
 
-/* Do the first lines have calls, and times as strace prints them? */
+/* Do the first lines have calls as strace prints them? */
 static bool strace_detect(const char *bytes, size_t n)
 {
 	const char *end = bytes + n;

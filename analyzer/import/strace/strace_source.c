@@ -42,6 +42,15 @@ static int64_t clock_ns(struct strace_sources *ss, struct strace_source *s)
 	int64_t ns = s->line.ns;
 
 	switch (ss->clock) {
+	case STRACE_NO_CLOCK:
+		/* The order of the lines and the durations are all that is known:
+		 * one call after the other. */
+		ns = s->last_ns;
+		s->last_ns = strace_add_ns(
+			ns,
+			strace_add_ns(s->line.dur_ns > 0 ? s->line.dur_ns : 0,
+				      1));
+		return ns;
 	case STRACE_RELATIVE:
 		ns = strace_add_ns(ns, s->last_ns);
 		break;
@@ -194,12 +203,7 @@ static int look_at(struct strace_sources *ss, struct strace_source *s,
 		if (s->line.what == STRACE_OTHER ||
 		    s->line.what == STRACE_IGNORED)
 			continue;
-		if (s->line.clock == STRACE_NO_CLOCK)
-			return reel_fail(err, REEL_E_FORMAT,
-					 "'%s', line %d: no time (strace "
-					 "prints it with -ttt)",
-					 s->path, i + 1);
-		if (!ss->clock)
+		if (!ss->n)
 			ss->clock = s->line.clock;
 		if (s->line.clock != ss->clock)
 			return reel_fail(err, REEL_E_FORMAT,
@@ -253,6 +257,11 @@ int strace_sources_open(struct strace_sources *ss,
 		return reel_fail(err, REEL_E_FORMAT,
 				 "'%s', line 1: no line of strace",
 				 in->path[0]);
+	if (ss->n > 1 && ss->clock == STRACE_NO_CLOCK)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "'%s': no times, which give the files their "
+				 "order (strace prints them with -ttt)",
+				 in->name);
 	if (ss->n > 1 && ss->clock == STRACE_RELATIVE)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "'%s': the times of strace -r are relative to "
@@ -391,6 +400,8 @@ int64_t strace_sources_error_ns(const struct strace_sources *ss)
 {
 	int64_t ns = ss->tick_ns;
 
+	if (ss->clock == STRACE_NO_CLOCK)
+		return REEL_NO_OFFSET;
 	/* Each line cuts its distance to the line before. */
 	if (ss->clock == STRACE_RELATIVE &&
 	    __builtin_mul_overflow(ns, (int64_t)ss->lines, &ns))

@@ -33,8 +33,8 @@ struct strace_sources {
 
 /*
  * Look at the first lines of all files. Files without a line of strace are left
- * out. 0, or -1 with @err: REEL_E_FORMAT when no file has one, when a line has
- * no time, or when files have times of different kinds.
+ * out. 0, or -1 with @err: REEL_E_FORMAT when no file has one, when several files
+ * have no times, or when files have times of different kinds.
  */
 int strace_sources_open(struct strace_sources *ss,
 			const struct import_input *in, struct reel_error *err);
@@ -55,7 +55,8 @@ int strace_sources_scan(struct strace_sources *ss, strace_see_fn *see,
  */
 int strace_sources_next(struct strace_sources *ss, struct strace_line **line,
 			struct reel_error *err);
-/* A bound of the error of the times of all lines that were read. */
+/* A bound of the error of the times of all lines that were read; REEL_NO_OFFSET
+ * without times. */
 int64_t strace_sources_error_ns(const struct strace_sources *ss);
 /* The line of the last _next() was not understood after all. */
 void strace_sources_reject(struct strace_sources *ss);
