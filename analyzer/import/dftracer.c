@@ -186,23 +186,14 @@ static int describe_process(struct import *im, const struct trace_event *ev,
 	       text_of(im, ev, "cwd", 'F', &row->cwd, err);
 }
 
-/* The file of @ev, 0 where it has none. -1 with @err. */
-static int64_t file_of(struct import *im, const struct trace_event *ev,
-		       enum reel_kind kind, struct reel_error *err)
+/* The file whose name has @hash. -1 with @err. */
+static int64_t hashed_file(struct import *im, const struct trace_text *hash,
+			   enum reel_kind kind, struct reel_error *err)
 {
-	const struct trace_text *text = trace_event_arg(ev, "fhash");
-	struct dftracer_name *n;
-	uint32_t id;
+	struct dftracer_name *n =
+		dftracer_find_name(&im->names, 'F', hash, err);
 	char unknown[64];
 
-	if (!text || !text->len) {
-		text = trace_event_arg(ev, "fname");
-		if (!text || !text->len)
-			return 0;
-		id = gather_file(im->gather, text->s, text->len, kind, err);
-		return id ? (int64_t)id : -1;
-	}
-	n = dftracer_find_name(&im->names, 'F', text, err);
 	if (!n)
 		return -1;
 	if (!n->id) {
@@ -210,12 +201,30 @@ static int64_t file_of(struct import *im, const struct trace_event *ev,
 
 		if (!path) {
 			snprintf(unknown, sizeof(unknown), "dftracer:%.40s",
-				 text->s);
+				 hash->s);
 			path = unknown;
 		}
 		n->id = gather_file(im->gather, path, strlen(path), kind, err);
 	}
 	return n->id ? (int64_t)n->id : -1;
+}
+
+/* The file of @ev, its hash at @hash_key or its name at @name_key; 0 where it has
+ * none. -1 with @err. */
+static int64_t file_of(struct import *im, const struct trace_event *ev,
+		       const char *hash_key, const char *name_key,
+		       enum reel_kind kind, struct reel_error *err)
+{
+	const struct trace_text *text = trace_event_arg(ev, hash_key);
+	uint32_t id;
+
+	if (text && text->len)
+		return hashed_file(im, text, kind, err);
+	text = trace_event_arg(ev, name_key);
+	if (!text || !text->len)
+		return 0;
+	id = gather_file(im->gather, text->s, text->len, kind, err);
+	return id ? (int64_t)id : -1;
 }
 
 /* --- calls ---------------------------------------------------------------- */
@@ -409,17 +418,20 @@ static int add_call(struct import *im, const struct trace_event *ev,
 				.dur_ns = ev->dur_ns,
 				.asked = REEL_NO_SIZE,
 				.pos = REEL_NO_OFFSET};
-	int64_t file, fd;
+	enum reel_kind kind;
+	int64_t file, file2, fd;
 
 	if (set_call(im, &to, ev, err))
 		return -1;
-	file = file_of(im, ev,
-		       to.call == REEL_CALL_OPENDIR ? REEL_KIND_DIR
-						    : REEL_KIND_FILE,
-		       err);
+	kind = to.call == REEL_CALL_OPENDIR ? REEL_KIND_DIR : REEL_KIND_FILE;
+	file = file_of(im, ev, "fhash", "fname", kind, err);
 	if (file < 0)
 		return -1;
+	file2 = file_of(im, ev, "newpath_hash", "newpath", kind, err);
+	if (file2 < 0)
+		return -1;
 	to.file = (uint32_t)file;
+	to.file2 = (uint32_t)file2;
 	to.result = arg_int(ev, "ret", 0);
 	if (moves_bytes(&to))
 		set_sizes(im, &to, ev);

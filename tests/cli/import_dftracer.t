@@ -187,6 +187,15 @@ is 'its last step fetches from the end of the one before to its batch' \
 	"$(sql s.db 'SELECT number, start_ns, dur_ns, fetch_ns, compute_ns FROM v_step WHERE number > 3' | tr '\t\n' ' ;')" \
 	'4 300000 90000 40000 30000;5 390000 90000 55000 30000;'
 
+# --- a rename has two files --------------------------------------------------------
+cat >renamed.pfw <<'EOF2'
+{"name":"FH","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"hhash":"a1","name":"/d/x.tmp","value":"f1"}}
+{"name":"FH","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"hhash":"a1","name":"/d/x","value":"f2"}}
+{"id":1,"name":"rename","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1000,"dur":9,"ph":1,"args":{"hhash":"a1","newpath_hash":"f2","fhash":"f1"}}
+EOF2
+check 'a rename of 2.2' 'import renamed.pfw'
+is 'its old and its new name' "$(sql s.db 'SELECT path, path2 FROM v_event' | tr '\t' ' ')" '/d/x.tmp /d/x'
+
 # --- 2.0 and later: lines, phases as digits, no descriptors; times in another unit --
 mkdir two
 cat >two/a.pfw <<'EOF2'
