@@ -57,7 +57,7 @@ struct import {
 	struct seen_events seen;
 	struct position *position;
 	uint32_t positions, position_room;
-	uint64_t copies, bad, phases, no_result, summed;
+	uint64_t copies, bad, phases, no_size, summed;
 	int64_t first_ns;
 	int64_t unit_ns; /* the coarsest unit of times; at least us, in which
 			  * DFTracer measures */
@@ -251,7 +251,7 @@ static void set_sizes(struct import *im, struct reel_event *to,
 	to->result = arg_int(ev, "ret", REEL_NO_OFFSET);
 	to->asked = arg_int(ev, "count", REEL_NO_SIZE);
 	if (to->result == REEL_NO_OFFSET) {
-		im->no_result++;
+		im->no_size++;
 		to->result = 0;
 	} else if (to->asked < 0) {
 		to->asked = to->result < 0 ? 0 : to->result;
@@ -567,33 +567,25 @@ static int read_file(struct import *im, int i, struct reel_error *err)
 	return rc;
 }
 
-static int put_loss(struct import *im, const char *reason, uint64_t count,
-		    struct reel_error *err)
-{
-	return count ? reel_writer_loss(im->writer, 0, reason, "events", count,
-					err)
-		     : 0;
-}
-
 static int put_losses(struct import *im, struct reel_writer_run *run,
 		      struct reel_error *err)
 {
+	const struct reel_writer_loss all[] = {
+		{"not_understood", "events", im->bad},
+		{"only_sums", "events", im->summed},
+		{"other_phases", "events", im->phases},
+		{"no_size", "calls", im->no_size}};
 	char text[32];
 
-	run->lost += (int64_t)im->bad;
+	run->lost += (int64_t)(im->bad + im->summed);
 	if (im->copies) {
 		snprintf(text, sizeof(text), "%" PRIu64, im->copies);
 		if (reel_writer_note(im->writer, 1, 0, "dftracer.copies", text,
 				     err))
 			return -1;
 	}
-	run->lost += (int64_t)im->summed;
-	return put_loss(im, "not_understood", im->bad, err) ||
-			       put_loss(im, "only_sums", im->summed, err) ||
-			       put_loss(im, "other_phases", im->phases, err) ||
-			       put_loss(im, "no_result", im->no_result, err)
-		       ? -1
-		       : 0;
+	return reel_writer_losses(im->writer, all, sizeof(all) / sizeof(all[0]),
+				  err);
 }
 
 /* The file's name without its folder and suffixes. */
@@ -705,7 +697,8 @@ const struct reel_importer reel_importer_dftracer = {
 	.about = "DFTracer's logs .pfw and .pfw.gz, of all its versions; a "
 		 "folder of those of a job",
 	.missing = {"errno", "ranks", "results of stat before 1.0",
-		    "offsets without lseek", "bytes of mappings", NULL},
+		    "results of opens since 2.0", "offsets without lseek",
+		    "bytes of mappings", NULL},
 	.partial = true,
 	.detect = detect,
 	.load = load,

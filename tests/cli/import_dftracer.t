@@ -187,6 +187,18 @@ is 'its last step fetches from the end of the one before to its batch' \
 	"$(sql s.db 'SELECT number, start_ns, dur_ns, fetch_ns, compute_ns FROM v_step WHERE number > 3' | tr '\t\n' ' ;')" \
 	'4 300000 90000 40000 30000;5 390000 90000 55000 30000;'
 
+# --- without DFTRACER_INC_METADATA calls have no arguments --------------------------
+cat >bare.pfw <<'EOF2'
+{"name":"CM","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"hhash":"a1","name":"time_metric","value":"US"}}
+{"id":1,"name":"start","cat":"dftracer","type":1,"pid":7,"tid":7,"ts":1000,"dur":0,"ph":1}
+{"id":2,"name":"open64","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1001,"dur":9,"ph":1}
+{"id":3,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1020,"dur":9,"ph":1}
+{"id":4,"name":"write","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1040,"dur":9,"ph":1}
+EOF2
+check 'a log of 2.2 without arguments' 'import bare.pfw'
+check 'the report says that its bytes are not known' \
+	'"$IOREEL" report s.db | tr -s " \n" " " | grep -q "; the sizes of 2 calls are not known"'
+
 # --- a rename has two files --------------------------------------------------------
 cat >renamed.pfw <<'EOF2'
 {"name":"FH","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"hhash":"a1","name":"/d/x.tmp","value":"f1"}}
