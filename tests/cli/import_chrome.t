@@ -70,6 +70,27 @@ is 'a step lasts from fetch to fetch, the end of the data is neither' \
 	"$(rows 'SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC')" \
 	'step 0 10000;fetch 0 4000;step 10000 12000;fetch 10000 5000;'
 
+# A validation between two epochs: its function has no gradient. A run of the other may lack
+# the operators, of which TensorFlow leaves out those of long profiles.
+{
+	echo '{"displayTimeUnit":"ns","traceEvents":['
+	echo '{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},'
+	for run in 100:train_7:G 200:train_7:G 300:test_8: 400:test_8: 500:train_7: 600:train_7: 700:train_7:G; do
+		IFS=: read -r at function gradient <<-EOF2
+			$run
+		EOF2
+		echo '{"ph":"X","pid":701,"tid":5,"ts":'"$at"',"dur":90,"name":"EagerLocalExecute: __inference_'"$function"'"},'
+		echo '{"ph":"X","pid":701,"tid":6,"ts":'$((at + 10))',"dur":5,"name":"IteratorGetNextOp::DoCompute","args":{"element_size":"64"}},'
+		[ -z "$gradient" ] ||
+			echo '{"ph":"X","pid":701,"tid":6,"ts":'$((at + 50))',"dur":5,"name":"ReluGrad","args":{"long_name":"gradient_tape/d/ReluGrad:ReluGrad"}},'
+	done
+	echo '{}]}'
+} >validation.json
+check "TensorFlow's trace of a fit with a validation" 'import validation.json'
+is 'the batches of the validation are no steps, as in the xplane.pb' \
+	"$(rows "SELECT name, start_ns, dur_ns FROM v_span WHERE name IN ('step', 'eval') ORDER BY start_ns")" \
+	'step 10000 100000;step 110000 100000;eval 210000 200000;step 410000 100000;step 510000 100000;'
+
 # The function train_step() takes each batch from the loop around it, unless no fetch shows.
 sed 's/^{}/{"ph":"X","pid":701,"tid":5,"ts":15,"dur":3,"name":"train_step"},&/' keras.json >function.json
 import function.json

@@ -28,6 +28,7 @@
 #include "analyzer/import/common/profile.h"
 #include "analyzer/import/common/span_names.h"
 #include "analyzer/import/profile/tensorflow.h"
+#include "analyzer/import/profile/tensorflow_runs.h"
 #include "analyzer/import/common/trace_events.h"
 #include "analyzer/import/profile/chrome_rows.h"
 #include "analyzer/import/common/importer.h"
@@ -61,6 +62,7 @@ struct import {
 	uint64_t events, steps;
 	int64_t base_ns; /* CLOCK_REALTIME of its time 0; 0: not known */
 	struct tensorflow_fetches fetches;
+	struct tensorflow_runs runs;
 	struct chrome_range *held; /* perhaps steps */
 	uint32_t held_n, held_room;
 	/* TensorFlow's Timeline: a run of a graph is a step. */
@@ -391,6 +393,8 @@ static int add_event(struct import *im, const struct trace_event *ev,
 		im->jax |= tensorflow_is_jax(ev->name.s);
 		if (tensorflow_wait_of(ev->name.s) != TENSORFLOW_NO_WAIT)
 			return add_fetch(im, row, ev, err);
+		if (tensorflow_runs_see(&im->runs, ev, err))
+			return -1;
 	}
 	switch (ev->phase) {
 	case 'X':
@@ -432,6 +436,7 @@ static void forget_file(struct import *im)
 	im->by_id = (struct reel_intmap){0};
 	event_names_fini(&im->names);
 	tensorflow_fetches_fini(&im->fetches);
+	tensorflow_runs_fini(&im->runs);
 	for (uint32_t i = 0; i < im->held_n; i++)
 		free(im->held[i].name);
 	free(im->held);
@@ -471,7 +476,8 @@ static int read_file(struct import *im, const char *path,
 	if (im->graph.thread && gather_span(im->gather, &im->graph, NULL, err))
 		goto out;
 	tensorflow_fetches_settle(&im->fetches);
-	if (put_held(im, err) ||
+	if (tensorflow_runs_training(&im->runs, &im->fetches, err) ||
+	    put_held(im, err) ||
 	    tensorflow_fetches_put(&im->fetches, im->gather,
 				   !im->steps && !im->graph.thread, err))
 		goto out;

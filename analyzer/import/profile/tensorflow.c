@@ -219,8 +219,7 @@ void tensorflow_fetches_settle(struct tensorflow_fetches *f)
 		qsort(f->at, f->n, sizeof(*f->at), by_start);
 }
 
-/* The first fetch that does not start before @ns. */
-static size_t fetch_from(const struct tensorflow_fetches *f, int64_t ns)
+size_t tensorflow_fetches_from(const struct tensorflow_fetches *f, int64_t ns)
 {
 	size_t from = 0, to = f->n;
 
@@ -238,7 +237,7 @@ static size_t fetch_from(const struct tensorflow_fetches *f, int64_t ns)
 bool tensorflow_finds_end(const struct tensorflow_fetches *f, int64_t start_ns,
 			  int64_t end_ns)
 {
-	size_t i = fetch_from(f, start_ns), n = 0;
+	size_t i = tensorflow_fetches_from(f, start_ns), n = 0;
 
 	/* a step may take its batch at its end, for the next one */
 	if (!f->training.n ||

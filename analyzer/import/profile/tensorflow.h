@@ -38,7 +38,8 @@ struct tensorflow_fetches {
 	size_t n, room;
 	bool sized;			   /* any of them */
 	bool tf_data;			   /* any is of tf.data */
-	struct profile_intervals training; /* operators of gradients */
+	struct profile_intervals training; /* operators of gradients, or
+					    * runs of functions with them */
 };
 
 /*
@@ -55,7 +56,8 @@ bool tensorflow_is_jax(const char *name);
 const char *tensorflow_frameworks(bool jax, bool fetches);
 
 /* Is it an operator of a gradient, as functions that train have, and others not? JSON
- * files, of which TensorFlow leaves out events, may lack them for some steps. */
+ * files, of which TensorFlow leaves out events, may lack them for some steps:
+ * tensorflow_runs.h. */
 bool tensorflow_trains(const char *name);
 
 int tensorflow_fetches_add(struct tensorflow_fetches *f,
@@ -63,6 +65,8 @@ int tensorflow_fetches_add(struct tensorflow_fetches *f,
 			   struct reel_error *err);
 /* All are added: sort them, and keep those that count. */
 void tensorflow_fetches_settle(struct tensorflow_fetches *f);
+/* Then: the first fetch that does not start before @ns. */
+size_t tensorflow_fetches_from(const struct tensorflow_fetches *f, int64_t ns);
 /* Then: does a fetch from @start_ns to @end_ns find the end of the data, none a batch,
  * and does nothing train there? False where no training is seen at all. */
 bool tensorflow_finds_end(const struct tensorflow_fetches *f, int64_t start_ns,
