@@ -32,6 +32,8 @@ struct join_part {
 	bool alone; /* the only process of each is the same one */
 	int64_t events;
 	uint64_t seen_twice; /* events that an earlier part has too */
+	/* Processes with events or counted calls, of this part; of an earlier one. */
+	uint32_t io_own, io_earlier;
 	/* By reel_writer_counter: calls of processes whose events an earlier part has. */
 	uint64_t code_twice[REEL_WRITER_COUNTERS];
 };

@@ -363,6 +363,8 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 		add_counted_calls(&c->row, &row);
 	else
 		leave_counted_calls(p, &row);
+	p->io_own += c->io_part == part;
+	p->io_earlier += c->io_part >= 0 && c->io_part < part;
 	return join_ids_set(&p->process, sqlite3_column_int64(q, ID), id, err);
 }
 

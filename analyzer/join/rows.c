@@ -82,10 +82,14 @@ static int put_loss(struct join *j, struct join_part *p, sqlite3_stmt *q,
 		text_of(q, 1), text_of(q, 2), (uint64_t)join_int(q, 3, 0), err);
 }
 
+/* Programs that wrote no log are counted for the whole job alone: where all its processes
+ * are also in earlier parts, so are these. */
 static int put_code(struct join *j, struct join_part *p, sqlite3_stmt *q,
 		    struct reel_error *err)
 {
 	(void)err;
+	if (p->io_earlier && !p->io_own)
+		return 0;
 	for (int i = 0; i < REEL_WRITER_COUNTERS; i++) {
 		uint64_t n = (uint64_t)join_int(q, i, 0);
 		uint64_t twice = p->code_twice[i];

@@ -297,6 +297,14 @@ is 'a process of a source without hosts has the pid of one with them' \
 is 'its bytes count once' "$(rows "SELECT read_bytes FROM v_summary")" "$3;"
 check 'the report names its host alone' '! "$IOREEL" report s.db | head -1 | grep -q ", "'
 
+# Programs that wrote no log are counted for the job alone; strace followed them, too.
+"$IOREEL" load -q -o counted.db one.reel
+python3 -c 'import sqlite3; d = sqlite3.connect("counted.db"); d.execute("UPDATE code_io SET opens = opens + 19"); d.commit()'
+import one.strace counted.db
+is 'calls counted for the job count once' "$(rows 'SELECT opens FROM code_io')" '0;'
+import counted.db one.strace
+is 'in any order' "$(rows 'SELECT opens FROM code_io')" "$(sql counted.db 'SELECT opens FROM code_io');"
+
 # A shell that became dd: two rows of a recording, one of a tool that ignores execve.
 "$IOREEL" record -q -o images.reel -- sh -c 'read -r line <"$1"; exec dd if="$1" of=copy bs=1M status=none' \
 	sh "$TOP/tests/cli/join.t"
