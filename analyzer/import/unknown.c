@@ -4,7 +4,8 @@
  * option: the message that refuses them says what to import in their place.
  *
  * Files are known by the words that their tool prints in them. Source: strace 6.1,
- * fio 3.33, blktrace 1.2, Lightning 2.6, PyTorch 2.13, Python 3.11.
+ * fio 3.33, blktrace 1.2, Lightning 2.6, PyTorch 2.13, Python 3.11, sysstat 12.6,
+ * perf 6.1, py-spy 0.4, Nsight Systems' columns of its reports.
  */
 #include "analyzer/import/unknown.h"
 
@@ -114,6 +115,16 @@ static bool is_archive(const char *head, size_t n)
 	       (n >= 4 && !memcmp(head, "PK\3\4", 4));
 }
 
+static bool is_parquet(const char *head, size_t n)
+{
+	return n >= 4 && !memcmp(head, "PAR1", 4);
+}
+
+static bool is_perf_data(const char *head, size_t n)
+{
+	return n >= 8 && !memcmp(head, "PERFILE2", 8);
+}
+
 /* The byte order mark in two bytes, of either order. */
 static bool is_utf16(const char *head, size_t n)
 {
@@ -166,6 +177,30 @@ static const struct {
 	{{"", ""},
 	 is_blktrace,
 	 {"a trace of blktrace, which knows no files", "ioreel record -- CMD"}},
+	{{"", ""},
+	 is_parquet,
+	 {"Parquet", "a CSV of its rows; of Nsight Systems, "
+		     "nsys export --type sqlite REPORT.nsys-rep"}},
+	{{"", ""},
+	 is_perf_data,
+	 {"a recording of perf", "strace -f -y -ttt -T -o FILE CMD"}},
+	{{" ms): ", " = "},
+	 NULL,
+	 {"a text of perf trace", "strace -f -y -ttt -T -o FILE CMD"}},
+	{{"Linux ", " CPU)"},
+	 NULL,
+	 {"a table of sysstat, which knows no calls", "ioreel record -- CMD"}},
+	{{"speedscope.app/file-format-schema", ""},
+	 NULL,
+	 {"samples of a profiler, which have no I/O", "ioreel record -- CMD"}},
+	{{"\"schema\"", "|execution_trace|"},
+	 NULL,
+	 {"PyTorch's execution trace, which has no durations",
+	  "the JSON of its export_chrome_trace()"}},
+	{{"Total Time (ns)", "Avg (ns)"},
+	 NULL,
+	 {"a table of nsys stats, which has sums only",
+	  "nsys export --type sqlite REPORT.nsys-rep"}},
 	{{"", ""},
 	 is_table,
 	 {"perhaps a CSV",

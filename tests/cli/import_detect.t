@@ -52,6 +52,14 @@ refused 'ts;op;path\n1,5;read;/a\n' '--map start=COLUMN'
 refused "$(printf %0257d 0)ustar\\00000" 'its files, unpacked'
 refused 'PK\003\004more' 'its files, unpacked'
 refused '\377\376t\000s\000' 'iconv -f UTF-16'
+refused 'Linux 6.1.0 (vm) \t11/30/26 \t_x86_64_\t(2 CPU)\n\n09:06:17  DEV  tps\n09:06:18  vda  7.00\n' 'ioreel record'
+refused '   0.082 ( 0.023 ms): cat/7 read(fd: 3, buf: 0x7f, count: 832)  = 832\n' 'strace -f -y -ttt -T'
+refused 'PERFILE2\150\000\000\000' 'strace -f -y -ttt -T'
+refused '{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[]}\n' 'ioreel record'
+refused '{\n "schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 2, "name": "[pytorch|profiler|execution_trace|thread]"}]}\n' \
+	export_chrome_trace
+refused 'Time (%%),Total Time (ns),Instances,Avg (ns),Name\n60.0,6000000,100,60000.0,k\n' 'nsys export --type sqlite'
+refused 'PAR1\025\004\025' 'a CSV of its rows'
 printf 'A text, as any.\nIt has words, and commas.\n' >unknown
 printf '{"a": 1, "b": 2, "c": 3}\n{"a": 2, "b": 3, "c": 4}\n' >lines
 check 'lines of JSON are no CSV' '! "$IOREEL" import lines 2>err && ! grep -q try err'
