@@ -55,6 +55,11 @@ static void test_prefixes(void)
 static void test_kinds(void)
 {
 	ok(parse("") == STRACE_IGNORED, "an empty line");
+	ok(parse("7 12.5 [ Process PID=7 runs in 32 bit mode. ]") ==
+		   STRACE_IGNORED,
+	   "a change of the mode");
+	ok(parse("7 1796029220.283") == STRACE_OTHER,
+	   "a line that is cut off behind its time");
 	ok(parse("--- SIGCHLD {si_signo=SIGCHLD} ---") == STRACE_IGNORED,
 	   "a signal");
 	ok(parse("strace: Process 7 attached") == STRACE_IGNORED, "a message");

@@ -466,8 +466,11 @@ void strace_line_parse(struct strace_line *out, const char *line, size_t len)
 	    starts(t, "strace: "))
 		return;
 	parse_prefix(&t, out);
-	if (!t.len) /* "[ Process PID=7 runs in 32 bit mode. ]" */
+	if (!t.len) {
+		/* "[ Process PID=7 runs in 32 bit mode. ]", or it is cut off */
+		out->what = t.at[-1] == ']' ? STRACE_IGNORED : STRACE_OTHER;
 		return;
+	}
 	if (starts(t, "--- "))
 		return;
 	if (starts(t, "+++ ")) {
