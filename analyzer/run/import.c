@@ -140,6 +140,20 @@ static int64_t join_sources(struct reel_store *st, struct sources *s,
 	return reel_join(st, source, s->n, &options, err);
 }
 
+/* One source is no join: there is nothing to do for a trace or store alone. */
+static int64_t import_alone(struct reel_store *st, const struct source *s,
+			    int n, const struct reel_run_import *o,
+			    struct reel_error *err)
+{
+	if (s->kind == FOREIGN)
+		return reel_import(st, s->path, n, &o->import, err);
+	return reel_fail(err, REEL_E_FORMAT,
+			 "'%s' is in no format that ioreel imports: it is a "
+			 "%s of ioreel; try: ioreel %s %s",
+			 s->path[0], s->kind == TRACE ? "trace" : "store",
+			 s->kind == TRACE ? "load" : "report", s->path[0]);
+}
+
 int64_t reel_run_import(struct reel_store *st, char *const *path, int n,
 			const struct reel_run_import *options,
 			struct reel_error *err)
@@ -152,8 +166,7 @@ int64_t reel_run_import(struct reel_store *st, char *const *path, int n,
 	if (!sort_paths(&s, path, n, false, err) &&
 	    !sort_paths(&s, path, n, true, err))
 		rc = s.n > 1 ? join_sources(st, &s, options, err)
-			     : reel_import(st, s.at[0].path, n,
-					   &options->import, err);
+			     : import_alone(st, &s.at[0], n, options, err);
 	for (int i = 0; i < s.n; i++) {
 		reel_store_close(s.at[i].st);
 		free(s.at[i].path);

@@ -240,7 +240,9 @@ refused() {
 refused 'an empty file' empty
 refused 'a folder without files' "$(mkdir none && echo none)"
 refused 'a store' s.db
+check 'with what reads it' 'grep -q "it is a store of ioreel; try: ioreel report s.db" err'
 refused 'a trace' "$TOP/tests/data/trace-1.0"
+check 'with what loads it' 'grep -q "it is a trace of ioreel; try: ioreel load .*/trace-1.0" err'
 head -c 5000 /dev/zero >zeros
 refused 'a file of another format' zeros
 refused 'a missing file' nowhere
