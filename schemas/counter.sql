@@ -187,11 +187,17 @@ HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
 
 -- v_measured: how the I/O of the run is known. by_events: 1, a call was recorded or
 -- the run is no import; by_counters: 1, there are only counters. Both 0: an import
--- without I/O, as a profile.
+-- without I/O, as a profile. recorded: 1, ioreel recorded the job, and so counted the
+-- calls on code and system files. mappings: 1, each mapping of a file was seen: by
+-- ioreel and strace, and by another tool if its file has one.
 -- unit: 0 or 1    empty: no row
 -- source: ioreel-store(5), "Imports"
-CREATE VIEW v_measured (by_events, by_counters) AS
+CREATE VIEW v_measured (by_events, by_counters, recorded, mappings) AS
+WITH known(recorded) AS (SELECT NOT EXISTS (SELECT 1 FROM source)
+	OR EXISTS (SELECT 1 FROM source WHERE format = 'ioreel'))
 SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
 	calls = 0 AND EXISTS (SELECT 1 FROM counter_record WHERE module IN
-		(SELECT module FROM v_counter_module))
-FROM run;
+		(SELECT module FROM v_counter_module)),
+	recorded, recorded OR EXISTS (SELECT 1 FROM mapped_io)
+		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace')
+FROM run, known;

@@ -20,12 +20,18 @@ CREATE TABLE mapped_io (
 -- v_mapped: mapped_io of the job. unknown_bytes: length of mappings whose
 -- touched pages are not known, as their process was killed or had no /proc.
 -- untimed_bytes: touched at an unknown time and in an unknown order.
--- unit: bytes    empty: one row of 0
+-- unit: bytes    empty: one row of 0; of NULL, when mappings were not recorded
 -- source: ioreel-store(5), "Mappings"
 CREATE VIEW v_mapped (mappings, length_bytes, read_bytes, write_bytes,
 	unknown_bytes, untimed_bytes) AS
-SELECT coalesce(sum(mappings), 0), coalesce(sum(length_bytes), 0),
-	coalesce(sum(read_bytes), 0), coalesce(sum(write_bytes), 0),
-	coalesce(sum(max(length_bytes - known_bytes, 0)), 0),
-	coalesce(sum(read_bytes + write_bytes - timed_bytes), 0)
-FROM mapped_io;
+WITH total(mappings, length_bytes, read_bytes, write_bytes, unknown_bytes,
+	untimed_bytes) AS (
+	SELECT sum(mappings), sum(length_bytes), sum(read_bytes), sum(write_bytes),
+		sum(max(length_bytes - known_bytes, 0)),
+		sum(read_bytes + write_bytes - timed_bytes)
+	FROM mapped_io),
+none(n) AS (SELECT iif((SELECT mappings FROM v_measured), 0, NULL))
+SELECT coalesce(mappings, n), coalesce(length_bytes, n), coalesce(read_bytes, n),
+	coalesce(write_bytes, n), coalesce(unknown_bytes, n),
+	coalesce(untimed_bytes, n)
+FROM total, none;

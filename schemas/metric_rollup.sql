@@ -183,7 +183,8 @@ GROUP BY p.process_id;
 -- Where an import has only counters, files, calls and bytes are their sums
 -- (v_counter_total).
 -- unit: as the columns say    empty: 0 calls and bytes, NULL times; all NULL, an
--- import without I/O; NULL bytes, calls of an import without sizes
+-- import without I/O; NULL bytes, calls of an import without sizes; NULL code and
+-- mapped bytes, of an import that does not know them (v_measured)
 -- source: ioreel-store(5), "Operations", "Time", "Completeness"
 CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes,
 	threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events,
@@ -227,8 +228,10 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 	(SELECT nullif(union_ns, 0) FROM io_time
 		WHERE process_id IS NULL AND op = 'io'),
 	r.lost, r.clock_error_ns,
-	(SELECT coalesce(sum(opens), 0) FROM code_io),
-	(SELECT coalesce(sum(calls), 0) FROM code_io),
-	(SELECT coalesce(sum(read_bytes), 0) FROM code_io),
-	(SELECT coalesce(sum(mapped_bytes), 0) FROM file_io)
+	CASE WHEN recorded THEN (SELECT coalesce(sum(opens), 0) FROM code_io) END,
+	CASE WHEN recorded THEN (SELECT coalesce(sum(calls), 0) FROM code_io) END,
+	CASE WHEN recorded
+		THEN (SELECT coalesce(sum(read_bytes), 0) FROM code_io) END,
+	CASE WHEN mappings
+		THEN (SELECT coalesce(sum(mapped_bytes), 0) FROM file_io) END
 FROM run r, v_measured;

@@ -277,7 +277,8 @@ SELECT coalesce((SELECT sum(meta_ns) FROM base) + (SELECT sum(meta_ns)
 
 -- v_file_count: files by their use, without directories. data_*: opened files
 -- of class data. median_data_bytes: of their sizes, by nearest rank.
--- unit: files, opens, bytes    empty: 0; NULL: no size is known
+-- unit: files, opens, bytes    empty: 0; NULL: no size is known; no row, of an
+-- import without calls
 -- source: ioreel-store(5), "Classes"
 CREATE VIEW v_file_count (read_files, write_files, data_files, data_opens,
 	data_read_bytes, read_opens, median_data_bytes) AS
@@ -295,7 +296,8 @@ SELECT count(*) FILTER (WHERE reads > 0 OR read_bytes > 0),
 			WHERE class = 'data' AND opens > 0 AND kind = 'file'
 				AND size_bytes IS NOT NULL))
 FROM v_file
-WHERE kind <> 'dir';
+WHERE kind <> 'dir'
+HAVING (SELECT by_events FROM v_measured);
 
 -- v_small_transfer: reads and writes of less than 16 KiB.
 -- unit: calls, ns    empty: no row

@@ -68,7 +68,7 @@ static json_t *row_of(sqlite3_stmt *q)
 	return row;
 }
 
-/* A time; REPORT_NONE is null. */
+/* A time, bytes or a count; REPORT_NONE is null. */
 static json_t *maybe_integer(int64_t v)
 {
 	return v == REPORT_NONE ? json_null() : json_integer(v);
@@ -78,16 +78,16 @@ static json_t *completeness(const struct report *r)
 {
 	const struct report_completeness *c = &r->completeness;
 
-	return json_pack("{s:I, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}",
 			 "lost_events", (json_int_t)c->lost_events, "complete",
 			 report_is_complete(c), "clock_error_ns",
 			 maybe_integer(r->clock_error_ns), "code_opens",
-			 (json_int_t)r->code_opens, "code_calls",
-			 (json_int_t)r->code_calls, "code_read_bytes",
-			 (json_int_t)r->code_read_bytes, "mapped_bytes",
-			 (json_int_t)r->mapped_bytes, "untimed_bytes",
-			 (json_int_t)r->untimed_bytes, "unknown_bytes",
-			 (json_int_t)r->unknown_bytes, "untraced_programs",
+			 maybe_integer(r->code_opens), "code_calls",
+			 maybe_integer(r->code_calls), "code_read_bytes",
+			 maybe_integer(r->code_read_bytes), "mapped_bytes",
+			 maybe_integer(r->mapped_bytes), "untimed_bytes",
+			 maybe_integer(r->untimed_bytes), "unknown_bytes",
+			 maybe_integer(r->unknown_bytes), "untraced_programs",
 			 (json_int_t)c->untraced_programs);
 }
 

@@ -156,8 +156,8 @@ static int fill_call(struct report *r, struct reel_view *v)
 
 static int fill_mapped(struct report *r, struct reel_view *v)
 {
-	r->untimed_bytes = INT("untimed_bytes");
-	r->unknown_bytes = INT("unknown_bytes");
+	r->untimed_bytes = KNOWN("untimed_bytes");
+	r->unknown_bytes = KNOWN("unknown_bytes");
 	r->map_read_bytes = INT("read_bytes");
 	r->map_write_bytes = INT("write_bytes");
 	return 0;
