@@ -429,6 +429,44 @@ first AS MATERIALIZED (
 SELECT file_id, path, times, size_bytes, read_bytes FROM again, first
 WHERE open_once OR opens >= 8 AND files <= 0.8 * opens;
 
+-- v_reread_part: the parts of data files that most opens of the file read again, as the
+-- header of an HDF5 file or an index that is opened for each sample. Only of files that
+-- are read three times in an epoch of the first rank, and in fewer than half of the bytes
+-- of the data set: several passes over it read all of it again.
+--   opens                     in an epoch
+--   part_bytes, read_bytes    of the parts, and all reads of them
+-- unit: opens, bytes    empty: no row
+-- source: ioreel-report(1), "REREAD"
+CREATE VIEW v_reread_part (file_id, path, opens, part_bytes, read_bytes) AS
+WITH
+epoch AS MATERIALIZED (
+	SELECT count(DISTINCT epoch_span) AS epochs FROM step
+	WHERE rank = (SELECT min(rank) FROM step)),
+data AS MATERIALIZED (
+	SELECT file_id, path, size_bytes, opens, write_bytes, mapped_bytes, read_bytes
+	FROM v_file
+	WHERE class = 'data' AND kind = 'file' AND size_bytes > 0 AND read_bytes > 0),
+again AS MATERIALIZED (
+	SELECT file_id, path, opens, epochs FROM data, epoch
+	WHERE write_bytes = 0 AND mapped_bytes = 0 AND epochs > 0
+		AND opens >= 8 * epochs AND read_bytes >= 3.0 * size_bytes * epochs),
+part AS (
+	SELECT e.file_id, count(*) AS times, max(e.bytes) AS part_bytes,
+		sum(e.bytes) AS read_bytes
+	FROM event e JOIN call c USING (call_id)
+	WHERE e.file_id IN (SELECT file_id FROM again) AND e.bytes > 0
+		AND c.call_group = 'read' AND NOT c.higher_layer
+		AND e.offset NOT NULL
+	GROUP BY e.file_id, e.offset),
+result AS MATERIALIZED (
+	SELECT a.file_id, path, opens / epochs AS opens, sum(part_bytes) AS part_bytes,
+		sum(p.read_bytes) AS read_bytes
+	FROM part p JOIN again a USING (file_id)
+	WHERE p.times * 2 >= opens
+	GROUP BY a.file_id)
+SELECT file_id, path, opens, part_bytes, read_bytes FROM result
+WHERE (SELECT sum(part_bytes) FROM result) * 2 < (SELECT sum(size_bytes) FROM data);
+
 -- v_framework: which frameworks the hooks found, or a profile is of; python: the
 -- job ran one, by the name of an image or by the hooks, which load into any Python.
 -- loader: what prepares the batches of Keras: "PyDataset", "PyDataset of threads",

@@ -124,6 +124,28 @@ static bool is_hdf5(const char *name)
 	return false;
 }
 
+/* The reads of the same part by each open of its file: of a header or an index. */
+static void append_part(const struct report *r, double read, const char *name,
+			struct advice *a)
+{
+	char files[REEL_NUM], opens[REEL_NUM], size[REEL_NUM], bytes[REEL_NUM];
+
+	advice_append(
+		a->text,
+		"an epoch opens %s %s%s %s times, and most opens read the "
+		"same %s of %s: %s.",
+		reel_num_count(files, r->reread.files),
+		advice_number(r->reread.files, "data file", "data files"), name,
+		reel_num_count(opens, r->reread.opens),
+		reel_num_bytes(size, (double)r->reread.size_bytes),
+		r->reread.files == 1 ? "it" : "them",
+		reel_num_bytes(bytes, read));
+	advice_fact(a, "opens", "", (double)r->reread.opens);
+	advice_append(a->try_this,
+		      "each loader worker opens the file once and keeps it "
+		      "open, or keeps what it read of that part.");
+}
+
 /* A reader gets whole chunks or blocks, and has forgotten them when the next sample of
  * one comes. */
 bool advice_reread(const struct report *r, struct advice *a)
@@ -144,6 +166,14 @@ bool advice_reread(const struct report *r, struct advice *a)
 	times = read / (double)r->reread.size_bytes;
 	if (r->reread.files == 1)
 		snprintf(name, sizeof(name), " (%s)", r->reread.name);
+	advice_fact(a, "times", "", times);
+	advice_fact(a, "files", "", (double)r->reread.files);
+	advice_fact(a, "size", "B", (double)r->reread.size_bytes);
+	advice_fact(a, "read", "B", (double)r->reread.read_bytes);
+	if (r->reread.opens) {
+		append_part(r, read, name, a);
+		return true;
+	}
 	advice_append(a->text,
 		      "an epoch reads %s of %s %s%s of %s: each byte %s times.",
 		      reel_num_bytes(bytes, read),
@@ -151,10 +181,6 @@ bool advice_reread(const struct report *r, struct advice *a)
 		      advice_number(r->reread.files, "data file", "data files"),
 		      name, reel_num_bytes(size, (double)r->reread.size_bytes),
 		      reel_num_factor(factor, times));
-	advice_fact(a, "times", "", times);
-	advice_fact(a, "files", "", (double)r->reread.files);
-	advice_fact(a, "size", "B", (double)r->reread.size_bytes);
-	advice_fact(a, "read", "B", (double)r->reread.read_bytes);
 	advice_append(a->try_this, "%s",
 		      is_hdf5(r->reread.name)
 			      ? "a chunk cache that holds the chunks in use "

@@ -98,30 +98,49 @@ static int read_repeated(struct report *r, struct reel_error *err)
 	return rc < 0 ? -1 : 0;
 }
 
+static void fill_reread(struct report *r, struct reel_view *v)
+{
+	const char *path = reel_view_text(v, "path"),
+		   *slash = strrchr(path, '/');
+
+	r->reread.files = reel_view_int(v, "files");
+	r->reread.size_bytes = reel_view_int(v, "size_bytes");
+	r->reread.read_bytes = reel_view_int(v, "read_bytes");
+	r->reread.opens = reel_view_int(v, "opens");
+	snprintf(r->reread.name, sizeof(r->reread.name), "%s",
+		 slash ? slash + 1 : path);
+}
+
 /* Loader workers and ranks may each read a file once. */
 static int read_reread(struct report *r, struct reel_error *err)
 {
 	int64_t readers = (r->ranks > 1 ? r->ranks : 1) *
 			  (r->workers > 1 ? r->workers : 1);
 	struct reel_view v;
-	const char *path, *slash;
 
 	reel_view_open(&v, r->st,
 		       "SELECT count(*) AS files, sum(size_bytes) AS "
 		       "size_bytes, sum(read_bytes) AS read_bytes, path, "
-		       "max(read_bytes) FROM v_reread_file WHERE times * 2 >= "
+		       "0 AS opens, max(read_bytes) FROM v_reread_file WHERE "
+		       "times * 2 >= "
 		       "?1 * 3",
 		       err);
 	reel_view_bind(&v, 1, readers);
-	if (reel_view_next(&v) && reel_view_int(&v, "files") > 0) {
-		r->reread.files = reel_view_int(&v, "files");
-		r->reread.size_bytes = reel_view_int(&v, "size_bytes");
-		r->reread.read_bytes = reel_view_int(&v, "read_bytes");
-		path = reel_view_text(&v, "path");
-		slash = strrchr(path, '/');
-		snprintf(r->reread.name, sizeof(r->reread.name), "%s",
-			 slash ? slash + 1 : path);
-	}
+	if (reel_view_next(&v) && reel_view_int(&v, "files") > 0)
+		fill_reread(r, &v);
+	if (reel_view_close(&v))
+		return -1;
+	if (r->reread.files)
+		return 0;
+	reel_view_open(&v, r->st,
+		       "SELECT count(*) AS files, sum(part_bytes) AS "
+		       "size_bytes, sum(read_bytes) AS read_bytes, path, "
+		       "sum(opens) AS opens, max(read_bytes) "
+		       "FROM v_reread_part WHERE opens >= ?1 * 3",
+		       err);
+	reel_view_bind(&v, 1, readers);
+	if (reel_view_next(&v) && reel_view_int(&v, "files") > 0)
+		fill_reread(r, &v);
 	return reel_view_close(&v);
 }
 

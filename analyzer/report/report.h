@@ -208,6 +208,9 @@ struct report {
 	 * where there are none. name: of the one that is read most. */
 	struct {
 		int64_t files, size_bytes, read_bytes;
+		/* 0, or the opens in an epoch that read the same part again, of
+		 * which size_bytes and read_bytes are */
+		int64_t opens;
 		char name[64];
 	} reread;
 	/* Writes and syncs in the loop of the rank whose waits are not known and

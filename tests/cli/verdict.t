@@ -357,6 +357,31 @@ check 'REREAD: chunks of several samples, each in a file' '
 record store2 "$python" store.py passes
 check 'no REREAD: an epoch of several passes' '! grep REREAD store2.words'
 
+# A sample opens the file again, and reads the index before it; or no index, in passes.
+head -c 200000 /dev/urandom >indexed.bin
+cat >indexed.py <<'PY'
+import sys
+exec(open("job.py").read())
+index = sys.argv[1] == "index"
+def samples():
+    for i in [i for _ in range(1 if index else 5) for i in range(20)]:
+        with open("indexed.bin", "rb", buffering=0) as f:
+            if index:
+                f.read(40000)
+            os.pread(f.fileno(), 8000, 40000 + 8000 * i)
+        time.sleep(0.002)
+        yield i
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(samples()):
+            compute(0.005)
+PY
+record indexed "$python" indexed.py index
+check 'REREAD: an index that each sample reads' '
+	grep -q "REREAD an epoch opens 1 data file (indexed.bin) 20 times, and most opens read the same 40.0 kB of it: 800 kB. Try: each loader worker opens the file once" indexed.words'
+record indexed2 "$python" indexed.py passes
+check 'no REREAD: samples, each of another part, in several passes' '! grep REREAD indexed2.words'
+
 # The iterator of each loop takes long to make, as if it started workers; each other
 # batch takes 2 ms.
 job starting <<'PY'
