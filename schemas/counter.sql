@@ -189,15 +189,19 @@ HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
 -- the run is no import; by_counters: 1, there are only counters. Both 0: an import
 -- without I/O, as a profile. recorded: 1, ioreel recorded the job, and so counted the
 -- calls on code and system files. mappings: 1, each mapping of a file was seen: by
--- ioreel and strace, and by another tool if its file has one.
+-- ioreel and strace, and by another tool if its file has one. whole: 0, calls are left
+-- out in an unknown number, as of a module DXT of Darshan that ran out of memory: times
+-- of I/O are lower bounds, and shares of it are not known.
 -- unit: 0 or 1    empty: no row
 -- source: ioreel-store(5), "Imports"
-CREATE VIEW v_measured (by_events, by_counters, recorded, mappings) AS
+CREATE VIEW v_measured (by_events, by_counters, recorded, mappings, whole) AS
 WITH known(recorded) AS (SELECT NOT EXISTS (SELECT 1 FROM source)
 	OR EXISTS (SELECT 1 FROM source WHERE format = 'ioreel'))
 SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
 	calls = 0 AND EXISTS (SELECT 1 FROM counter_record WHERE module IN
 		(SELECT module FROM v_counter_module)),
 	recorded, recorded OR EXISTS (SELECT 1 FROM mapped_io)
-		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace')
+		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace'),
+	NOT EXISTS (SELECT 1 FROM loss
+		WHERE unit = 'modules' AND reason GLOB '*DXT_*')
 FROM run, known;

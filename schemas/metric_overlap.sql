@@ -123,8 +123,8 @@ SELECT s.storage_ns, s.exposed_ns, s.reads, s.bytes, s.read_ns,
 FROM storage_wait s JOIN run r;
 
 -- v_step: the steps, with the hidden share of their I/O.
--- unit: ns, bytes; share 0..1    empty: NULL share, when the step saw no I/O; NULL
--- I/O, of an import without calls
+-- unit: ns, bytes; share 0..1    empty: NULL share, when the step saw no I/O, or an
+-- import left calls out; NULL I/O, of an import without calls
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_step (rank, ordinal, epoch, number, steady, start_ns, dur_ns,
 	fetch_ns, compute_ns, other_ns, io_ns, hidden_ns, hidden_share,
@@ -132,7 +132,7 @@ CREATE VIEW v_step (rank, ordinal, epoch, number, steady, start_ns, dur_ns,
 SELECT rank, ordinal, epoch, number, steady, start_ns, dur_ns, fetch_ns,
 	compute_ns, other_ns, iif(by_events, io_ns, NULL),
 	iif(by_events, hidden_ns, NULL),
-	CAST(hidden_ns AS REAL) / nullif(io_ns, 0),
+	iif(whole, CAST(hidden_ns AS REAL) / nullif(io_ns, 0), NULL),
 	iif(by_events, read_bytes, NULL), iif(by_events, write_bytes, NULL),
 	span_id, iif(by_events, own_io_ns, NULL), steps
 FROM step CROSS JOIN v_measured;
@@ -147,7 +147,8 @@ CREATE VIEW v_epoch (rank, epoch, steps, start_ns, end_ns, step_ns, fetch_ns,
 	write_bytes, first_fetch_ns, unknown_steps) AS
 SELECT rank, epoch, sum(steps), min(start_ns), max(start_ns + dur_ns),
 	sum(dur_ns), sum(fetch_ns), sum(compute_ns), sum(other_ns), sum(io_ns),
-	sum(hidden_ns), CAST(sum(hidden_ns) AS REAL)
+	sum(hidden_ns), CAST(sum(hidden_ns)
+		FILTER (WHERE (SELECT whole FROM v_measured)) AS REAL)
 		/ nullif(sum(io_ns) FILTER (WHERE hidden_ns IS NOT NULL), 0),
 	sum(read_bytes), sum(write_bytes),
 	sum(fetch_ns) FILTER (WHERE first AND steps = 1),
@@ -161,7 +162,7 @@ GROUP BY rank, epoch_span;
 
 -- v_overlap: each rank's overlap of I/O with computation. C is its computation,
 -- I its I/O outside of unknown steps.
---   hidden_share      |I and C| / |I|
+--   hidden_share      |I and C| / |I|; NULL when an import left calls out
 --   exposed_ns        |I without C|
 --   computing_share   |C| / time of the known steady steps
 --   stall_share       fetch / time of the known steady steps
@@ -184,7 +185,7 @@ SELECT rank, process_id, compute_source, steps, steady_steps,
 	iif(by_events, io_ns, NULL), iif(by_events, hidden_ns, NULL),
 	CASE WHEN by_events AND hidden_ns IS NOT NULL
 		THEN io_ns - unknown_io_ns - hidden_ns END,
-	CAST(hidden_ns AS REAL) / nullif(io_ns - unknown_io_ns, 0),
+	iif(whole, CAST(hidden_ns AS REAL) / nullif(io_ns - unknown_io_ns, 0), NULL),
 	fetch_ns, compute_ns,
 	CAST(steady_compute_ns AS REAL) / nullif(steady_known_ns, 0),
 	CAST(steady_fetch_ns AS REAL) / nullif(steady_known_ns, 0),

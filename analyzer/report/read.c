@@ -94,6 +94,12 @@ static int fill_summary(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_measured(struct report *r, struct reel_view *v)
+{
+	r->io_is_bound = !INT("whole");
+	return 0;
+}
+
 static int fill_rank_io(struct report *r, struct reel_view *v)
 {
 	r->rank_io.ranks = INT("ranks");
@@ -513,6 +519,7 @@ static const struct {
 	{"SELECT * FROM v_report_scope", fill_scope},
 	{"SELECT count(rank) AS numbers FROM process", fill_rank_numbers},
 	{"SELECT * FROM v_summary", fill_summary},
+	{"SELECT * FROM v_measured", fill_measured},
 	{"SELECT * FROM v_rank_io_time", fill_rank_io},
 	{"SELECT * FROM v_group", fill_group},
 	{"SELECT sum(meta_ns) FILTER (WHERE class IN ('code', 'system')) * 1.0 "

@@ -147,6 +147,8 @@ struct report {
 	} kernels;		/* of GPUs, in a profile */
 	/* Mappings: v_mapped. */
 	int64_t mapped_bytes, untimed_bytes, unknown_bytes;
+	/* An import left out an unknown number of calls: v_measured. */
+	bool io_is_bound;
 	struct {
 		int64_t uring_operations, page_faults, fault_processes;
 	} unseen;				 /* v_unseen */

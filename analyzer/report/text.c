@@ -215,17 +215,18 @@ static void put_under(struct reel_buf *b)
 	reel_buf_fini(b);
 }
 
-static void print_overlap(const struct report_rank *k)
+static void print_overlap(const struct report *r, const struct report_rank *k)
 {
 	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM];
+	const char *least = r->io_is_bound ? "at least " : "";
 	struct reel_buf b = REEL_BUF_INIT;
 
 	if (k->hidden_ns != REPORT_NONE && k->io_ns > 0)
 		reel_buf_printf(&b, NULL,
 				"I/O hidden behind computation: %s; exposed: "
-				"%s of %s. ",
+				"%s%s of %s%s. ",
 				reel_columns_percent(num, k->hidden_share),
-				time_or_none(num2, k->exposed_ns),
+				least, time_or_none(num2, k->exposed_ns), least,
 				reel_num_time(num3, (double)(k->hidden_ns +
 							     k->exposed_ns)));
 	if (k->computing_share != REPORT_NONE)
@@ -360,7 +361,7 @@ static void print_steps(const struct report *r)
 	put_line(&b, 2);
 	print_parts(k);
 	if (!is_mostly_unknown(k))
-		print_overlap(k);
+		print_overlap(r, k);
 	print_unknown(r, k);
 	if (r->ranks > 1) {
 		reel_buf_printf(&b, NULL, "%s %s; --ranks shows each",

@@ -87,6 +87,27 @@ for dxt in no yes; do
 	python3 "$TOP/tests/cli/darshan_log.py" 3.41 little zlib start=1794999997 dxt=$dxt >job.darshan
 	check "a profile within the run of a Darshan log, DXT: $dxt" 'import job.darshan dated.json && import dated.json job.darshan'
 done
+# DXT ran out of memory: more of its I/O may be hidden, or exposed.
+python3 - <<'PY'
+import json
+def event(cat, name, pid, ts, dur):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 1, "ts": ts, "dur": dur}
+events = []
+for i in range(6):
+    events += [event("user_annotation", "ProfilerStep#%d" % i, 4242, i * 500000, 500000),
+               event("kernel", "gemm", 0, i * 500000 + 150000, 300000)]
+json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "G"}], "traceEvents": events,
+           "baseTimeNanoseconds": 1794999997500000000, "distributedInfo": {"rank": 0}}, open("gpu.json", "w"))
+PY
+for partial in 0 $((1 << 10)); do
+	python3 "$TOP/tests/cli/darshan_log.py" 3.41 little zlib start=1794999997 partial=$partial >job.darshan
+	import --align clocks job.darshan gpu.json
+	echo "$("$IOREEL" report s.db | grep -o 'I/O hidden.*[0-9] ms\.') $(rows 'SELECT count(hidden_share), exposed_ns
+		FROM v_overlap' 'SELECT count(hidden_share) FROM v_step' 'SELECT count(hidden_share) FROM v_epoch')"
+done >shares
+is 'exposed I/O of a DXT that lacks records is a lower bound, its share is not known' "$(cat shares)" \
+	'I/O hidden behind computation: 46 %; exposed: 475 ms of 875 ms. 1 475000000;3;1;
+I/O hidden behind computation: -; exposed: at least 475 ms of at least 875 ms. 0 475000000;0;0;'
 python3 "$TOP/tests/cli/darshan_log.py" 3.41 little zlib start=1794999990 dxt=no >job.darshan
 is 'a profile after its end is refused' "$(fails job.darshan dated.json)" '1 1 0'
 make_job regular 1 >out
