@@ -399,7 +399,10 @@ static bool write_fsync(const struct report *r, struct advice *a)
 		a->try_this, "%s",
 		sqlite ? "several changes in each transaction: each that is "
 			 "committed is synced, and must be."
-		       : "one sync per checkpoint, or none for logs.");
+		: calls <= r->checkpoint_opens /* one each, at most */
+			? "fewer checkpoints, or another thread that writes "
+			  "and syncs them while the job goes on."
+			: "one sync per checkpoint, or none for logs.");
 	return true;
 }
 

@@ -85,6 +85,12 @@ static void calls(void)
 	r.journal_ns = S - 1;
 	ok(has(&r, "WRITE-FSYNC") && strstr(r.advice[0].try_this, "one sync"),
 	   "a database with less than half of the syncs");
+	r.checkpoint_opens = 20;
+	ok(has(&r, "WRITE-FSYNC") &&
+		   !strstr(r.advice[0].try_this, "one sync") &&
+		   strstr(r.advice[0].try_this, "fewer checkpoints"),
+	   "checkpoints that are synced once each: %s", r.advice[0].try_this);
+	r.checkpoint_opens = 0;
 	r.flushes = 15;
 	r.flush_ns = S;
 	ok(!has(&r, "WRITE-FSYNC"), "flushes of streams are no syncs");
