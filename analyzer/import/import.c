@@ -23,6 +23,7 @@ const struct reel_importer *const reel_importers[] = {
 	&reel_importer_darshan,
 	&reel_importer_darshan_text,
 	&reel_importer_dftracer,
+	&reel_importer_dlio,
 	&reel_importer_fio,
 	&reel_importer_kineto,
 	&reel_importer_kv_trace,

@@ -10,6 +10,7 @@ extern const struct reel_importer reel_importer_csv;
 extern const struct reel_importer reel_importer_darshan;
 extern const struct reel_importer reel_importer_darshan_text;
 extern const struct reel_importer reel_importer_dftracer;
+extern const struct reel_importer reel_importer_dlio;
 extern const struct reel_importer reel_importer_fio;
 extern const struct reel_importer reel_importer_kineto;
 extern const struct reel_importer reel_importer_kv_trace;
