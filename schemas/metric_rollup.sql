@@ -197,8 +197,10 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 		WHERE launcher IS NULL),
 	r.start_real_ns, r.wall_ns, r.span_ns, r.exit_status, r.exit_signal,
 	r.events, r.calls,
-	(SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1),
-	(SELECT coalesce(sum(bytes), 0) FROM rollup WHERE message = 1),
+	CASE WHEN by_events
+		THEN (SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1) END,
+	CASE WHEN by_events
+		THEN (SELECT coalesce(sum(bytes), 0) FROM rollup WHERE message = 1) END,
 	CASE WHEN by_events THEN (SELECT coalesce(sum(is_file), 0) FROM v_file)
 		WHEN by_counters THEN (SELECT files FROM v_counter_total) END,
 	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group

@@ -81,10 +81,10 @@ print(r["transfer_sizes"], r["darshan_size_bins"], r["mapped"], r["storage"])')"
 is 'nor are the counts of files and the bytes of mappings, also in SQL' \
 	"$(rows 'SELECT count(m.mappings), count(unknown_bytes), count(mapped_bytes), count(code_opens),
 		(SELECT count(*) FROM v_file_count) FROM v_mapped m, v_summary')" '0 0 0 0 0;'
-is 'nor those of the completeness' "$("$IOREEL" report --json s.db | python3 -c 'import json, sys
+is 'nor those of the completeness, and of messages' "$("$IOREEL" report --json s.db | python3 -c 'import json, sys
 r = json.load(sys.stdin)
-print(r["totals"]["mapped_bytes"], {v for k, v in r["completeness"].items() if "code" in k or k.endswith("_bytes")})')" \
-	'None {None}'
+print(r["totals"]["mapped_bytes"], r["totals"]["messages"], r["totals"]["message_bytes"], {v for k, v in r["completeness"].items() if "code" in k or k.endswith("_bytes")})')" \
+	'None None None {None}'
 is 'nor is that of a step, an epoch, the overlap' \
 	"$(rows 'SELECT count(io_ns) + count(hidden_ns) + count(own_io_ns) + count(read_bytes), count(*) FROM v_step
 		UNION ALL SELECT count(io_ns) + count(hidden_ns) + count(write_bytes), count(*) FROM v_epoch
