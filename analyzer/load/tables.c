@@ -35,6 +35,33 @@ static const char *launcher_of(const struct load *l, const char *id)
 		json_object_get(reel_trace_job(l->tr), "launchers"), id));
 }
 
+/* Is a framework with the first @n bytes of @name, its name and a blank, in the list? */
+static bool has_framework(const struct load *l, const char *name, size_t n)
+{
+	for (const char *p = l->framework; p; p = strstr(p, ", ")) {
+		p += *p == ',' ? 2 : 0;
+		if (!strncmp(p, name, n))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Programs of one framework may import another: PyTorch's writer for TensorBoard
+ * imports TensorFlow. All are named, each once; Keras is part of TensorFlow.
+ */
+static void add_framework(struct load *l, const char *value)
+{
+	size_t used = strlen(l->framework), room = sizeof(l->framework) - used;
+
+	if (has_framework(l, value, strcspn(value, " ") + 1) ||
+	    (!strncmp(value, "Keras ", 6) &&
+	     has_framework(l, "TensorFlow ", 11)) ||
+	    strlen(value) + 3 > room)
+		return;
+	snprintf(l->framework + used, room, "%s%s", used ? ", " : "", value);
+}
+
 static int on_note(void *arg, uint32_t process, uint32_t thread,
 		   const char *key, const char *value, struct reel_error *err)
 {
@@ -44,8 +71,8 @@ static int on_note(void *arg, uint32_t process, uint32_t thread,
 		l->process[process - 1].worker = true;
 	if (!strcmp(key, "replay.process"))
 		l->process[process - 1].launcher = launcher_of(l, value);
-	if (!strcmp(key, "framework") && !l->framework[0])
-		strncpy(l->framework, value, sizeof(l->framework) - 1);
+	if (!strcmp(key, "framework"))
+		add_framework(l, value);
 	return reel_writer_note(l->writer, process, thread, key, value, err);
 }
 

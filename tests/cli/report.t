@@ -100,6 +100,11 @@ for n in range(3):
 	check 'a checkpoint within a checkpoint is part of it' '
 		ioreel report saves.reel >out &&
 		grep -q "CHECKPOINT   3 checkpoints take" out'
+	ioreel record -q -o both.reel -- "$python" -c 'import ioreel
+for name in "TensorFlow 2.21.0", "Keras 3.15.1", "PyTorch 2.13.0", "TensorFlow 2.21.0":
+    ioreel.note("framework", name)'
+	check 'a program of PyTorch that imports TensorFlow too has both' '
+		ioreel report both.reel | grep -q "· TensorFlow 2.21.0, PyTorch 2.13.0 ·"'
 	# A loader starts its workers before its first fetch.
 	ioreel record -q -o epochs.reel -- "$python" -c 'import ioreel, os, time
 for epoch in range(3):
