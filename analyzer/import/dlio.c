@@ -16,12 +16,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/source.h"
 
+#include "analyzer/import/common/column_map.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/importer.h"
 #include "analyzer/import/common/run_name.h"
@@ -172,24 +172,14 @@ static int64_t ns_of(struct import *im, const json_t *seconds)
 	return -1;
 }
 
-/* The time of day "2023-04-04T16:33:42.962209" in @times; -1 without. Its zone is not
- * known: it serves for distances. */
+/* The time of day in @times; -1 without. Its zone is not known: it serves for
+ * distances. */
 static int64_t time_of(const json_t *times, const char *key)
 {
 	const char *text = json_string_value(json_object_get(times, key));
-	const char *rest;
-	struct tm tm = {0};
-	int64_t ns = 0, s;
+	int64_t ns;
 
-	rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
-	s = rest ? timegm(&tm) : -1;
-	if (s < 0 || s > INT64_MAX / 4 / 1000000000)
-		return -1;
-	if (*rest == '.')
-		for (int64_t unit = 100000000;
-		     unit && *++rest >= '0' && *rest <= '9'; unit /= 10)
-			ns += (*rest - '0') * unit;
-	return s * 1000000000 + ns;
+	return text && import_date_ns(text, &ns) && ns >= 0 ? ns : -1;
 }
 
 static int add_span(struct import *im, enum reel_span kind, int64_t start_ns,

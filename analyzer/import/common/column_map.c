@@ -292,8 +292,7 @@ static bool take_zone(const char **p, int64_t *ns)
 	return true;
 }
 
-/* The ns since 1970 of a date of ISO 8601 or RFC 3339; without a zone, of UTC. */
-static bool date_ns(const char *p, int64_t *ns)
+bool import_date_ns(const char *p, int64_t *ns)
 {
 	struct tm t = {0};
 	int64_t zone_ns, part_ns = 0;
@@ -337,7 +336,7 @@ bool import_column_map_time(const struct import_column_map *map,
 		import_column_map_cell(map, field, cell, cells);
 
 	if (c && map->column[field].date)
-		return date_ns(c->s, ns);
+		return import_date_ns(c->s, ns);
 	/* Sums of a time and a duration stay in range. */
 	return c && import_cell_decimal(c, map->column[field].digits, ns) &&
 	       *ns > -(INT64_MAX / 4) && *ns < INT64_MAX / 4;

@@ -82,4 +82,8 @@ bool import_column_map_integer(const struct import_column_map *map,
 			       const struct import_cell *cell,
 			       unsigned int cells, int64_t *out);
 
+/* The ns since 1970 of a date of ISO 8601 or RFC 3339, "2026-11-28T14:51:44.5Z"; without
+ * a zone, of UTC. False: @text is no date. */
+bool import_date_ns(const char *text, int64_t *ns);
+
 #endif
