@@ -30,6 +30,7 @@
 #define FILE_MOST (256 << 20) /* bytes, which Jansson keeps several times */
 #define RANK_MOST 10000000
 #define SECONDS_MOST 1e9
+#define TIME_MOST (INT64_MAX / 4) /* of a run, as the dates of its epochs */
 #define OUTPUT "output.json"
 #define STATS "per_epoch_stats.json"
 
@@ -120,10 +121,11 @@ static bool is_stats(const json_t *doc)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(
-		(json_t *)doc, key,
-		value) if (is_epoch(key) &&
-			   json_object_get(value, "load")) return false;
+	json_object_foreach((json_t *)doc, key, value)
+	{
+		if (is_epoch(key) && json_object_get(value, "load"))
+			return false;
+	}
 	return true;
 }
 
@@ -208,30 +210,37 @@ static int add_step(struct import *im, const json_t *epoch, const char *block,
 		json_object_get(json_object_get(epoch, "compute"), block);
 	const json_t *proc =
 		json_object_get(json_object_get(epoch, "proc"), block);
-	int64_t start_ns = im->now_ns, end_ns, fetch_ns = 0, compute_ns;
+	int64_t start_ns = im->now_ns, end_ns, fetch_ns = -1, compute_ns = -1;
 
 	end_ns = ns_of(im, json_array_get(proc, i));
 	if (end_ns < 0)
 		return 0;
+	if (end_ns > TIME_MOST - start_ns) {
+		im->bad++;
+		return 0;
+	}
 	if (i < json_array_size(load))
 		fetch_ns = ns_of(im, json_array_get(load, i));
-	if (fetch_ns < 0 || fetch_ns > end_ns)
-		fetch_ns = 0;
-	compute_ns = end_ns - fetch_ns;
+	if (fetch_ns > end_ns)
+		fetch_ns = -1;
 	if (i < json_array_size(compute))
 		compute_ns = ns_of(im, json_array_get(compute, i));
-	if (compute_ns < 0 || compute_ns > end_ns - fetch_ns)
+	else if (fetch_ns >= 0)
+		compute_ns = end_ns - fetch_ns;
+	if (fetch_ns >= 0 && compute_ns > end_ns - fetch_ns)
 		compute_ns = end_ns - fetch_ns;
 	im->now_ns = end_ns += start_ns;
 	im->step += !evaluates;
 	if (!evaluates &&
 	    add_span(im, REEL_SPAN_STEP, start_ns, end_ns, im->step, err))
 		return -1;
-	return add_span(im, REEL_SPAN_FETCH, start_ns, start_ns + fetch_ns, -1,
-			err) || add_span(im, REEL_SPAN_COMPUTE,
-					 end_ns - compute_ns, end_ns, -1, err)
-		       ? -1
-		       : 0;
+	if (fetch_ns >= 0 && add_span(im, REEL_SPAN_FETCH, start_ns,
+				      start_ns + fetch_ns, -1, err))
+		return -1;
+	return compute_ns < 0 || compute_ns > end_ns - start_ns
+		       ? 0
+		       : add_span(im, REEL_SPAN_COMPUTE, end_ns - compute_ns,
+				  end_ns, -1, err);
 }
 
 /* The steps of @block, which begins as @times say, or behind the one before. */
@@ -287,10 +296,12 @@ static int add_epoch(struct import *im, const char *number, const json_t *epoch,
 		im->now_ns = start_ns;
 	start_ns = im->now_ns;
 	im->step = 0;
-	json_object_foreach(json_object_get(epoch, "proc"), block,
-			    steps) if (add_block(im, epoch, block,
-						 json_object_get(times, block),
-						 err)) return -1;
+	json_object_foreach(json_object_get(epoch, "proc"), block, steps)
+	{
+		if (add_block(im, epoch, block, json_object_get(times, block),
+			      err))
+			return -1;
+	}
 	end_ns = time_of(times, "end");
 	if (end_ns < im->now_ns)
 		end_ns = im->now_ns;
@@ -333,11 +344,12 @@ static int add_rank(struct import *im, const struct result *r, int32_t rank,
 	if (!im->thread)
 		return -1;
 	im->now_ns = 0;
-	json_object_foreach(r->doc, key,
-			    epoch) if (is_epoch(key) &&
-				       add_epoch(im, key, epoch,
-						 json_object_get(stats, key),
-						 err)) return -1;
+	json_object_foreach(r->doc, key, epoch)
+	{
+		if (is_epoch(key) &&
+		    add_epoch(im, key, epoch, json_object_get(stats, key), err))
+			return -1;
+	}
 	return 0;
 }
 

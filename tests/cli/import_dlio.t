@@ -70,9 +70,14 @@ json.dump(out, open("0_output.json", "w"), indent=4)
 PY
 import 0_output.json
 is 'one output, without computation' "$(rows "$steps")" \
-	'0 1 1 0 750 200 550;0 1 2 750 500 0 500;0 1 3 1250 500 100 400;'\
+	'0 1 1 0 750 200 550;0 1 2 750 500  ;0 1 3 1250 500 100 400;'\
 '0 2 1 2125 750 200 550;0 2 2 2875 500 100 400;0 2 3 3375 500 100 400;'
-is 'a value that is no time is a loss' "$(rows 'SELECT reason, unit, count FROM loss')" 'not_understood values 1;'
+is 'a value that is no time is a loss, and no wait of 0' "$(rows 'SELECT reason, unit, count FROM loss')" 'not_understood values 1;'
+
+# Sums of seconds that no clock has are none of a run.
+echo '{"1": {"load": {"block1": []}, "proc": {"block1": ['"$(yes 900000000, | head -99 | tr -d '\n')"' 1]}}}' >ages.json
+import --as dlio ages.json
+is 'times of more than a clock holds are losses' "$(rows "SELECT count, (SELECT count(*) FROM span WHERE name = 'step') FROM loss")" '97 3;'
 
 # --- damage ---------------------------------------------------------------------
 check 'times alone have no steps' 'refused job/0_per_epoch_stats.json && grep -q "no step of DLIO" err'
