@@ -664,7 +664,8 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	    !rec->err && change_dir(j, thread, ev->file, end_ns, err))
 		return -1;
 	process_reach(j, thread, end_ns);
-	if (!rc || silent)
+	call->is_event = rc && !silent;
+	if (!call->is_event)
 		return 0;
 	if (ev->fd < 0 && call->fd.fd >= 0 && !call->handle)
 		ev->fd = (int32_t)call->fd.fd;

@@ -49,6 +49,7 @@ struct import_call {
 	bool exact;
 	/* Descriptors change at that time; not after its end: at its end. */
 	int64_t changed_ns;
+	bool is_event; /* out: it is one, and not of a terminal or socket */
 	/* The call lasted for that much longer than its end, its place in the
 	 * order. */
 	int64_t more_ns;

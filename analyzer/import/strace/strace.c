@@ -331,11 +331,16 @@ static int run_exec(struct importer *im, int thread,
 			       reel_buf_text(&im->text), ns, err);
 }
 
-/* A call that becomes an event: what the options of strace left out. */
-static void count_unknown(struct importer *im, const struct strace_line *line)
+/* Add a call, and count what the options of strace left out of its event. */
+static int add_call(struct importer *im, int thread,
+		    const struct strace_line *line, struct import_call *call,
+		    int64_t start_ns, int64_t end_ns, struct reel_error *err)
 {
-	im->no_time += line->clock == STRACE_NO_CLOCK;
-	im->no_duration += line->dur_ns < 0;
+	if (import_job_call(im->job, thread, call, start_ns, end_ns, err))
+		return -1;
+	im->no_time += call->is_event && line->clock == STRACE_NO_CLOCK;
+	im->no_duration += call->is_event && line->dur_ns < 0;
+	return 0;
 }
 
 /* Changes of a call beside its event. */
@@ -351,9 +356,7 @@ static int after_call(struct importer *im, int thread,
 	if (info->effect == STRACE_COPY && line->result >= 0) {
 		if (!strace_call_copy_out(call, &im->paths, info, line))
 			return 0;
-		count_unknown(im, line);
-		return import_job_call(im->job, thread, call, start_ns, ns,
-				       err);
+		return add_call(im, thread, line, call, start_ns, ns, err);
 	}
 	if (rec->call == REEL_CALL_FCNTL && !rec->err && rec->arg == F_SETFD)
 		import_job_set_cloexec(im->job, thread, call->fd.fd,
@@ -402,8 +405,7 @@ static int finish_call(struct importer *im, int thread,
 		     line->clock != STRACE_RELATIVE;
 	/* Without -T the end of an interrupted call is where strace saw it. */
 	call.changed_ns = line->dur_ns < 0 ? line->ns : end_ns;
-	count_unknown(im, line);
-	if (import_job_call(im->job, thread, &call, start_ns, end_ns, err))
+	if (add_call(im, thread, line, &call, start_ns, end_ns, err))
 		return -1;
 	return after_call(im, thread, info, line, &call, start_ns, end_ns, err);
 }
