@@ -111,37 +111,31 @@ static void fill_reread(struct report *r, struct reel_view *v)
 		 slash ? slash + 1 : path);
 }
 
-/* Loader workers and ranks may each read a file once. */
+/* Loader workers and ranks may each read a file once. Whole files that are read again
+ * come before parts of files. */
 static int read_reread(struct report *r, struct reel_error *err)
 {
+	static const char *const sql[] = {
+		"SELECT count(*) AS files, sum(size_bytes) AS size_bytes, "
+		"sum(read_bytes) AS read_bytes, path, 0 AS opens, "
+		"max(read_bytes) FROM v_reread_file WHERE times * 2 >= ?1 * 3",
+		"SELECT count(*) AS files, sum(part_bytes) AS size_bytes, "
+		"sum(read_bytes) AS read_bytes, path, sum(opens) AS opens, "
+		"max(read_bytes) FROM v_reread_part WHERE opens >= ?1 * 3"};
 	int64_t readers = (r->ranks > 1 ? r->ranks : 1) *
 			  (r->workers > 1 ? r->workers : 1);
-	struct reel_view v;
 
-	reel_view_open(&v, r->st,
-		       "SELECT count(*) AS files, sum(size_bytes) AS "
-		       "size_bytes, sum(read_bytes) AS read_bytes, path, "
-		       "0 AS opens, max(read_bytes) FROM v_reread_file WHERE "
-		       "times * 2 >= "
-		       "?1 * 3",
-		       err);
-	reel_view_bind(&v, 1, readers);
-	if (reel_view_next(&v) && reel_view_int(&v, "files") > 0)
-		fill_reread(r, &v);
-	if (reel_view_close(&v))
-		return -1;
-	if (r->reread.files)
-		return 0;
-	reel_view_open(&v, r->st,
-		       "SELECT count(*) AS files, sum(part_bytes) AS "
-		       "size_bytes, sum(read_bytes) AS read_bytes, path, "
-		       "sum(opens) AS opens, max(read_bytes) "
-		       "FROM v_reread_part WHERE opens >= ?1 * 3",
-		       err);
-	reel_view_bind(&v, 1, readers);
-	if (reel_view_next(&v) && reel_view_int(&v, "files") > 0)
-		fill_reread(r, &v);
-	return reel_view_close(&v);
+	for (size_t i = 0; !r->reread.files && i < 2; i++) {
+		struct reel_view v;
+
+		reel_view_open(&v, r->st, sql[i], err);
+		reel_view_bind(&v, 1, readers);
+		if (reel_view_next(&v) && reel_view_int(&v, "files") > 0)
+			fill_reread(r, &v);
+		if (reel_view_close(&v))
+			return -1;
+	}
+	return 0;
 }
 
 int report_read_repeated(struct report *r, struct reel_error *err)
