@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/error.h"
+#include "lib/array.h"
 #include "lib/intmap.h"
 
 #include "analyzer/import/common/trace_events.h"
@@ -15,13 +15,8 @@
 static int add_run(struct tensorflow_runs *r, const struct trace_event *ev,
 		   struct reel_error *err)
 {
-	if (r->n == r->room) {
-		size_t room = r->room ? 2 * r->room : 64;
-
-		if (reel_grow(&r->at, room, sizeof(*r->at), err))
-			return -1;
-		r->room = room;
-	}
+	if (reel_array_append(&r->at, &r->room, r->n, sizeof(*r->at), err))
+		return -1;
 	r->at[r->n++] = (struct tensorflow_run){
 		.function = reel_hash_bytes(REEL_HASH_FIRST, ev->name.s,
 					    ev->name.len),
@@ -74,7 +69,7 @@ int tensorflow_runs_training(struct tensorflow_runs *r,
 	profile_intervals_merge(&r->gradients);
 	if (r->n)
 		qsort(r->at, r->n, sizeof(*r->at), by_function);
-	for (size_t i = 0, end; i < r->n; i = end) {
+	for (uint32_t i = 0, end; i < r->n; i = end) {
 		bool trains = false;
 
 		for (end = i;
@@ -83,7 +78,7 @@ int tensorflow_runs_training(struct tensorflow_runs *r,
 			trains |= profile_intervals_meet(&r->gradients,
 							 r->at[end].start_ns,
 							 r->at[end].end_ns);
-		for (size_t k = i; trains && k < end; k++)
+		for (uint32_t k = i; trains && k < end; k++)
 			if (add_training(f, &r->at[k], err))
 				return -1;
 	}

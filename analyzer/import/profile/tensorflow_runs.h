@@ -9,7 +9,6 @@
 #ifndef ANALYZER_IMPORT_TENSORFLOW_RUNS_H
 #define ANALYZER_IMPORT_TENSORFLOW_RUNS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "analyzer/import/profile/intervals.h"
@@ -27,7 +26,7 @@ struct tensorflow_run {
 /* Zeroed is empty. */
 struct tensorflow_runs {
 	struct tensorflow_run *at;
-	size_t n, room;
+	uint32_t n, room;
 	struct profile_intervals gradients;
 };
 
