@@ -16,32 +16,38 @@
 
 /*
  * The position within a record. @bad is set by any wrong field, so that a
- * record is judged once, at its end.
+ * record is judged once, at its end, and only a valid one changes the decoder.
  */
 struct cursor {
 	const uint8_t *p;
 	bool bad;
 };
 
-/* A varint of nine or ten bytes. */
-static __attribute__((noinline)) uint64_t long_varint(struct cursor *c)
-{
-	const uint8_t *p = c->p;
-	uint64_t v = 0;
-	unsigned int shift = 0;
+/* A varint of nine or ten bytes: its value, and the tenth byte, or 0. */
+struct long_varint {
+	uint64_t value, tenth;
+};
 
-	for (; shift < 63; shift += 7) {
-		v |= (uint64_t)(*p & 0x7f) << shift;
-		if (!(*p++ & 0x80)) {
-			c->p = p;
-			return v;
-		}
-	}
-	/* The tenth byte has one bit left. */
-	if (*p > 1)
-		c->bad = true;
-	c->p = p + 1;
-	return v | (uint64_t)*p << 63;
+/* It takes no cursor: one whose address is taken stays in memory. */
+static __attribute__((noinline)) struct long_varint
+decode_long(const uint8_t *p)
+{
+	uint64_t v = 0;
+
+	for (int i = 0; i < 9; i++)
+		v |= (uint64_t)(p[i] & 0x7f) << 7 * i;
+	if (!(p[8] & 0x80))
+		return (struct long_varint){v, 0};
+	return (struct long_varint){v | (uint64_t)p[9] << 63, p[9]};
+}
+
+static inline uint64_t long_varint(struct cursor *c)
+{
+	const struct long_varint v = decode_long(c->p);
+
+	c->bad |= v.tenth > 1; /* it has one bit left */
+	c->p += c->p[8] & 0x80 ? 10 : 9;
+	return v.value;
 }
 
 /*
@@ -64,6 +70,26 @@ static inline uint64_t any_varint(struct cursor *c)
 	return (v & 0x000000000fffffff) | (v & 0x0fffffff00000000) >> 4;
 }
 
+/* The time since the record before, and the duration. The shim writes short ones in
+ * two bytes each, which most are. */
+static inline void decode_times(struct cursor *c, uint64_t *since,
+				uint64_t *dur)
+{
+	uint32_t both;
+
+	memcpy(&both, c->p, sizeof(both));
+	both = le32toh(both);
+	if ((both & 0x80808080) != 0x00800080) {
+		*since = any_varint(c);
+		*dur = any_varint(c);
+		return;
+	}
+	both = (both & 0x007f007f) | (both & 0x7f007f00) >> 1;
+	*since = both & 0xffff;
+	*dur = both >> 16;
+	c->p += sizeof(both);
+}
+
 static inline uint64_t varint(struct cursor *c)
 {
 	uint64_t a = c->p[0], b;
@@ -80,9 +106,10 @@ static inline uint64_t varint(struct cursor *c)
 	return any_varint(c);
 }
 
+/* Offsets have any length, results other than the size are rare. */
 static inline int64_t signed_varint(struct cursor *c)
 {
-	uint64_t v = varint(c);
+	uint64_t v = any_varint(c);
 
 	return (int64_t)(v >> 1 ^ -(v & 1));
 }
@@ -131,13 +158,14 @@ static int decode_text(struct cursor *c, const uint8_t *end, char **s,
 	return 0;
 }
 
-static int decode_path(struct trace_decoder *d, struct cursor *c,
-		       struct reel_record *rec, struct reel_error *err)
+static int decode_path(struct trace_decoder *d, struct trace_previous *was,
+		       struct cursor *c, struct reel_record *rec,
+		       struct reel_error *err)
 {
 	uint64_t kept = varint(c);
 	uint64_t more = varint(c);
 
-	if (kept > d->path_len || kept > REEL_PATH_SHARED ||
+	if (kept > was->path_len || kept > REEL_PATH_SHARED ||
 	    more > REEL_PATH_BYTES) {
 		c->bad = true;
 		return 0;
@@ -147,9 +175,9 @@ static int decode_path(struct trace_decoder *d, struct cursor *c,
 		return -1;
 	if (c->bad)
 		return 0;
-	d->path_len = (uint32_t)(kept + more);
+	was->path_len = (uint32_t)(kept + more);
 	rec->path = d->path;
-	rec->path_len = d->path_len;
+	rec->path_len = was->path_len;
 	return 0;
 }
 
@@ -170,16 +198,16 @@ static int decode_path2(struct trace_decoder *d, struct cursor *c,
 	return 0;
 }
 
-static int decode_more(struct trace_decoder *d, struct cursor *c,
-		       unsigned int more, struct reel_record *rec,
-		       struct reel_error *err)
+static int decode_more(struct trace_decoder *d, struct trace_previous *was,
+		       struct cursor *c, unsigned int more,
+		       struct reel_record *rec, struct reel_error *err)
 {
 	if (more & REEL_M_NEWDESC) {
 		rec->newdesc = varint_u32(c);
 		rec->newfd = (int32_t)varint_u32(c);
 		if (rec->newdesc && !d->first_format) {
-			d->desc = rec->newdesc;
-			d->has_desc = true;
+			was->desc = rec->newdesc;
+			was->has_desc = true;
 		}
 	}
 	if (more & REEL_M_ARG) {
@@ -200,7 +228,7 @@ static int decode_more(struct trace_decoder *d, struct cursor *c,
 			  (!rec->count && rec->call != REEL_MARK_COUNTED);
 		rec->counted = rec->has_arg2 && rec->arg2 == REEL_COUNTED;
 	}
-	if (more & REEL_M_PATH && decode_path(d, c, rec, err) < 0)
+	if (more & REEL_M_PATH && decode_path(d, was, c, rec, err) < 0)
 		return -1;
 	if (more & REEL_M_AT)
 		rec->at = varint_u32(c);
@@ -209,17 +237,17 @@ static int decode_more(struct trace_decoder *d, struct cursor *c,
 	return 0;
 }
 
-static inline void decode_desc(struct trace_decoder *d, struct cursor *c,
+static inline void decode_desc(struct trace_previous *was, struct cursor *c,
 			       unsigned int flags, struct reel_record *rec)
 {
 	switch (flags & (REEL_F_DESC_NEW | REEL_F_DESC_SAME)) {
 	case REEL_F_DESC_NEW:
-		rec->desc = d->desc = varint_u32(c);
-		d->has_desc = true;
+		rec->desc = was->desc = varint_u32(c);
+		was->has_desc = true;
 		break;
 	case REEL_F_DESC_SAME:
-		rec->desc = d->desc;
-		c->bad |= !d->has_desc;
+		rec->desc = was->desc;
+		c->bad |= !was->has_desc;
 		break;
 	case REEL_F_DESC_NEW | REEL_F_DESC_SAME:
 		c->bad = true;
@@ -228,26 +256,26 @@ static inline void decode_desc(struct trace_decoder *d, struct cursor *c,
 }
 
 /* read(fd, buf, SIZE_MAX) is a valid call: no size is refused. */
-static inline void decode_size(struct trace_decoder *d, struct cursor *c,
+static inline void decode_size(struct trace_previous *was, struct cursor *c,
 			       unsigned int flags, struct reel_record *rec)
 {
 	switch (flags & (REEL_F_SIZE_NEW | REEL_F_SIZE_SAME)) {
 	case 0:
 		return;
 	case REEL_F_SIZE_NEW:
-		d->size = varint(c);
-		d->has_size = true;
+		was->size = varint(c);
+		was->has_size = true;
 		break;
 	case REEL_F_SIZE_SAME:
-		c->bad |= !d->has_size;
+		c->bad |= !was->has_size;
 		break;
 	default:
 		c->bad = true;
 	}
 	rec->has_size = true;
-	rec->size = d->size > INT64_MAX ? INT64_MAX : (int64_t)d->size;
+	rec->size = was->size > INT64_MAX ? INT64_MAX : (int64_t)was->size;
 	if (flags & REEL_F_OFFSET)
-		d->offset_end += d->size;
+		was->offset_end += was->size;
 }
 
 static inline void decode_result(struct cursor *c, unsigned int flags,
@@ -281,21 +309,6 @@ static int block_end(struct trace_decoder *d)
 	return 0;
 }
 
-/* Restore @d after an invalid record. */
-static int undo_record(struct trace_decoder *d,
-		       const struct trace_decoder *before)
-{
-	d->p = before->p;
-	d->ticks = before->ticks;
-	d->offset_end = before->offset_end;
-	d->size = before->size;
-	d->has_size = before->has_size;
-	d->desc = before->desc;
-	d->has_desc = before->has_desc;
-	d->path_len = before->path_len;
-	return -1;
-}
-
 /* Copied, not cleared: gcc clears a struct of this size with "rep stos", which
  * takes as long as the whole rest. */
 static const struct reel_record empty_record = {.count = 1};
@@ -303,9 +316,10 @@ static const struct reel_record empty_record = {.count = 1};
 int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 		 struct reel_error *err)
 {
-	const struct trace_decoder before = *d;
+	struct trace_previous was = d->was;
 	struct cursor c = {.p = d->p};
 	unsigned int call, flags, more = 0;
+	uint64_t since;
 
 	if (d->p >= d->end)
 		return 0;
@@ -319,22 +333,31 @@ int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 		more = *c.p++;
 	memcpy(rec, &empty_record, sizeof(empty_record));
 	rec->call = (uint16_t)call;
-	c.bad |= __builtin_add_overflow(d->ticks, any_varint(&c), &d->ticks);
-	rec->end_ticks = d->ticks;
-	rec->dur_ticks = any_varint(&c);
-	c.bad |= rec->dur_ticks > rec->end_ticks;
-	decode_desc(d, &c, flags, rec);
+	decode_times(&c, &since, &rec->dur_ticks);
+	c.bad |= __builtin_add_overflow(was.ticks, since, &was.ticks);
+	rec->end_ticks = was.ticks;
+	c.bad |= rec->dur_ticks > was.ticks;
+	decode_desc(&was, &c, flags, rec);
 	if (flags & REEL_F_OFFSET) {
 		rec->has_offset = true;
-		d->offset_end += (uint64_t)signed_varint(&c);
-		rec->offset = (int64_t)d->offset_end;
+		was.offset_end += (uint64_t)signed_varint(&c);
+		rec->offset = (int64_t)was.offset_end;
 	}
-	decode_size(d, &c, flags, rec);
+	decode_size(&was, &c, flags, rec);
 	decode_result(&c, flags, rec);
-	if (more && decode_more(d, &c, more, rec, err) < 0)
-		return undo_record(d, &before);
+	if (more) {
+		/* Copies, so that the others stay in registers. */
+		struct trace_previous was_more = was;
+		struct cursor c_more = c;
+
+		if (decode_more(d, &was_more, &c_more, more, rec, err) < 0)
+			return -1;
+		was = was_more;
+		c = c_more;
+	}
 	if (c.bad || c.p > d->end)
-		return undo_record(d, &before);
+		return -1;
+	d->was = was;
 	d->p = c.p;
 	return 1;
 }
@@ -356,13 +379,7 @@ uint32_t reel_records_bytes(const uint8_t *records, uint32_t room)
 
 void trace_decoder_begin(struct trace_decoder *d, uint64_t base_ticks)
 {
-	d->ticks = base_ticks;
-	d->offset_end = 0;
-	d->size = 0;
-	d->desc = 0;
-	d->has_size = false;
-	d->has_desc = false;
-	d->path_len = 0;
+	d->was = (struct trace_previous){.ticks = base_ticks};
 }
 
 void trace_decoder_fini(struct trace_decoder *d)

@@ -116,18 +116,23 @@ struct reel_trace {
 };
 
 /* The state of decoding one block; trace_decoder_fini() frees it. */
-struct trace_decoder {
-	const uint8_t *p;
-	const uint8_t *end;  /* TRACE_SLACK zero bytes follow */
+/* What a record takes from those before it in the block. */
+struct trace_previous {
 	uint64_t ticks;	     /* end of the previous record */
 	uint64_t offset_end; /* of the previous record with an offset */
 	uint64_t size;
 	uint32_t desc;
+	uint32_t path_len;
 	bool has_size, has_desc;
+};
+
+struct trace_decoder {
+	const uint8_t *p;
+	const uint8_t *end; /* TRACE_SLACK zero bytes follow */
+	struct trace_previous was;
 	bool first_format; /* major 1: a newdesc does not become desc */
 	char *path;	   /* the previous path: prefixes refer to it */
 	char *path2;
-	uint32_t path_len;
 	uint32_t path_room, path2_room;
 };
 
