@@ -97,10 +97,11 @@ static bool at_position(const struct reel_record *rec)
 /* On a descriptor with O_APPEND, Linux appends even with pwrite(). */
 static bool appends(const struct resolve_step *s, const struct ofd *o)
 {
-	if (s->ev->group != REEL_GROUP_WRITE || s->ev->layer == REEL_LAYER_MMAP)
-		return false;
-	return o->append || (s->rec->call == REEL_CALL_PWRITEV2 &&
-			     s->rec->has_arg && s->rec->arg & RWF_APPEND);
+	bool asked = s->rec->call == REEL_CALL_PWRITEV2 && s->rec->has_arg &&
+		     s->rec->arg & RWF_APPEND;
+
+	return (o->append || asked) && s->ev->group == REEL_GROUP_WRITE &&
+	       s->ev->layer != REEL_LAYER_MMAP;
 }
 
 /* A read or write at @pos: set the event's offset and advance @pos. */
@@ -261,7 +262,9 @@ static bool resolve_transfer(struct resolve_step *s, struct desc *d)
 		size = s->r->files.size[o->inode];
 		ev->offset = size >= 0 ? size : REEL_NO_OFFSET;
 	}
-	if (write && ev->result > 0)
+	/* Most are live when they are written again. Reads and writes may
+	 * alternate at random, so that is asked first. */
+	if (!file_of(s, ev->file)->live && write && ev->result > 0)
 		files_set_written(&s->r->files, ev->file);
 	if (ev->result > 0 && !ev->err && ev->offset >= 0 &&
 	    ev->offset <= INT64_MAX - ev->result)
@@ -328,12 +331,12 @@ static void resolve_seek(struct resolve_step *s, struct desc *d)
 
 /* A descriptor that the parent made just before the fork may be missing, by the
  * error of the clocks: copy it now. */
-struct desc *resolve_find_desc(struct resolve_step *s, uint32_t id)
+struct desc *resolve_late_desc(struct resolve_step *s, uint32_t id)
 {
-	struct desc *d = descs_find(&s->p->descs, id), *of;
+	struct desc *of;
 
-	if (d || id >= s->p->is.first_desc || s->p->is.parent < 0)
-		return d;
+	if (id >= s->p->is.first_desc || s->p->is.parent < 0)
+		return NULL;
 	of = descs_find(&s->r->process[s->p->is.parent].descs, id);
 	if (!of)
 		return NULL;
@@ -407,8 +410,8 @@ static bool writes_checkpoint(const struct resolve_step *s)
 {
 	const struct spans *spans = &s->r->thread[s->thread].spans;
 
-	if (s->ev->group != REEL_GROUP_WRITE || s->ev->result <= 0 ||
-	    s->ev->fd <= STDERR_FILENO)
+	if (!spans->n || s->ev->group != REEL_GROUP_WRITE ||
+	    s->ev->result <= 0 || s->ev->fd <= STDERR_FILENO)
 		return false;
 	for (uint32_t i = spans->n; i--;)
 		if (spans->span[i].kind == REEL_SPAN_CHECKPOINT)

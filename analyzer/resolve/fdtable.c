@@ -65,23 +65,6 @@ int ofds_release(struct reel_resolver *r, uint32_t i, struct reel_error *err)
 	return rc;
 }
 
-static uint32_t home_slot(const struct descs *d, uint32_t id)
-{
-	return id * 2654435769u & (d->slots - 1);
-}
-
-struct desc *descs_find(const struct descs *d, uint32_t id)
-{
-	if (!d->slots || !id) /* 0 marks a free slot */
-		return NULL;
-	for (uint32_t i = home_slot(d, id);; i = (i + 1) & (d->slots - 1)) {
-		if (d->slot[i].id == id)
-			return &d->slot[i];
-		if (!d->slot[i].id)
-			return NULL;
-	}
-}
-
 static int descs_grow(struct descs *d, struct reel_error *err)
 {
 	uint32_t slots = d->slots ? 2 * d->slots : FIRST_SLOTS;
@@ -98,7 +81,7 @@ static int descs_grow(struct descs *d, struct reel_error *err)
 
 		if (!old[k].id)
 			continue;
-		i = home_slot(d, old[k].id);
+		i = descs_home(d, old[k].id);
 		while (slot[i].id)
 			i = (i + 1) & (slots - 1);
 		slot[i] = old[k];
@@ -113,7 +96,7 @@ static void descs_remove(struct descs *d, uint32_t i)
 	uint32_t mask = d->slots - 1, gap = i;
 
 	for (i = (i + 1) & mask; d->slot[i].id; i = (i + 1) & mask) {
-		uint32_t want = home_slot(d, d->slot[i].id);
+		uint32_t want = descs_home(d, d->slot[i].id);
 
 		if (((i - want) & mask) >= ((i - gap) & mask)) {
 			d->slot[gap] = d->slot[i];
@@ -175,7 +158,7 @@ static uint32_t ring_length(const struct reel_resolver *r)
 /* With the slots after it, which a removal reads. */
 static void prefetch_slot(const struct descs *d, uint32_t id)
 {
-	const struct desc *slot = &d->slot[home_slot(d, id)];
+	const struct desc *slot = &d->slot[descs_home(d, id)];
 
 	reel_prefetch(slot);
 	reel_prefetch((const char *)slot + REEL_CACHE_LINE);
@@ -301,7 +284,7 @@ struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
 	}
 	if (d->n + 1 > d->slots / 4 * 3 && descs_grow(d, err))
 		return NULL;
-	p = &d->slot[home_slot(d, id)];
+	p = &d->slot[descs_home(d, id)];
 	while (p->id)
 		p = p + 1 < d->slot + d->slots ? p + 1 : d->slot;
 	*p = (struct desc){

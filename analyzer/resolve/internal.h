@@ -132,7 +132,7 @@ static inline void files_set_size(struct files *f, uint32_t id, uint32_t inode,
 static inline void files_reach(struct files *f, uint32_t id, uint32_t inode,
 			       int64_t end, bool grow)
 {
-	if (grow && f->size[inode] >= 0 && end > f->size[inode])
+	if (end > f->size[inode] && grow && f->size[inode] >= 0)
 		f->size[inode] = end;
 	if (end > f->file[id].size_max)
 		f->file[id].size_max = end;
@@ -204,8 +204,25 @@ struct ofds {
 
 struct process;
 
+/* The slot of @id, or the first one that is tried for it. */
+static inline uint32_t descs_home(const struct descs *d, uint32_t id)
+{
+	return id * 2654435769u & (d->slots - 1);
+}
+
 /* Descriptor @id, borrowed until the next descs_add(); NULL: unknown. */
-struct desc *descs_find(const struct descs *d, uint32_t id);
+static inline struct desc *descs_find(const struct descs *d, uint32_t id)
+{
+	if (!d->slots || !id) /* 0 marks a free slot */
+		return NULL;
+	for (uint32_t i = descs_home(d, id);; i = (i + 1) & (d->slots - 1)) {
+		if (d->slot[i].id == id)
+			return &d->slot[i];
+		if (!d->slot[i].id)
+			return NULL;
+	}
+}
+
 /* The @k-th closed descriptor (of d->recents), or NULL: forgotten. */
 const struct desc *descs_find_recent(const struct descs *d, uint32_t k);
 /* Descriptor @id, number @fd, refers to the OFD @open. A descriptor that is
@@ -417,7 +434,14 @@ void resolve_counted_time(struct resolve_step *s);
 /* --- events: event.c ------------------------------------------------------ */
 
 /* Descriptor @id of the process, or NULL (with s->err: no memory). */
-struct desc *resolve_find_desc(struct resolve_step *s, uint32_t id);
+struct desc *resolve_late_desc(struct resolve_step *s, uint32_t id);
+static inline struct desc *resolve_find_desc(struct resolve_step *s,
+					     uint32_t id)
+{
+	struct desc *d = descs_find(&s->p->descs, id);
+
+	return d ? d : resolve_late_desc(s, id);
+}
 /* The kernel reported position @pos of @o, or size @size of @inode. */
 void resolve_observed_pos(struct resolve_step *s, struct ofd *o, int64_t pos);
 void resolve_observed_size(struct resolve_step *s, uint32_t file,
