@@ -56,7 +56,7 @@ static void count_call(struct file *f, enum metric_op op,
 		return;
 	}
 	f->bytes[op] += (uint64_t)ev->bytes;
-	if (metric_eof(&ev->raw))
+	if (metric_eof(ev))
 		f->eof_reads += calls;
 }
 

@@ -172,17 +172,17 @@ static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
 	enum metric_op op = ev->op;
-	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
+	/* Without branches, as reads and writes may alternate at random. */
+	struct reel_interval iv = {
+		ev->start_ns, ev->end_ns,
+		(uint64_t)ev->bytes & -(uint64_t)(op == METRIC_READ),
+		(uint64_t)ev->bytes & -(uint64_t)(op == METRIC_WRITE)};
 	struct overlap *o = state;
 	struct overlap_stream *stream;
 	struct io *io;
 
 	if (op >= METRIC_OPS)
 		return 0;
-	if (op == METRIC_READ)
-		iv.read_bytes = (uint64_t)ev->bytes;
-	else if (op == METRIC_WRITE)
-		iv.write_bytes = (uint64_t)ev->bytes;
 	io = find_io(o, ev->raw.process, err);
 	if (!io)
 		return -1;

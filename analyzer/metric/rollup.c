@@ -61,7 +61,7 @@ struct rollup {
 static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 {
 	uint32_t outcome = metric_failed(&ev->raw) ? FAILED
-			   : metric_eof(&ev->raw)  ? AT_END
+			   : metric_eof(ev)	   ? AT_END
 						   : DONE;
 	uint32_t bin = NO_BIN, calls = ev->calls;
 

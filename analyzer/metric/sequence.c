@@ -29,6 +29,7 @@ static const char schema[] =
 	;
 
 enum { FIRST, CONSECUTIVE, SEQUENTIAL, RANDOM, UNKNOWN, ORDERS };
+_Static_assert(RANDOM == SEQUENTIAL + 1, "classify_access() adds");
 
 /*
  * Positions of OFDs, whose ids grow with each open of the job: memory holds the
@@ -73,9 +74,9 @@ struct counts {
 	struct darshan darshan[REEL_LAYERS][2];
 };
 
-/* Accesses to a file that are not consecutive. */
+/* Accesses to a file that are not consecutive: forward, back. */
 struct jumps {
-	uint32_t sequential, random;
+	uint32_t n[2];
 };
 
 struct sequence {
@@ -218,44 +219,51 @@ static int classify_access(uint64_t *next, int64_t offset, int64_t bytes)
 	was -= 2;
 	if ((uint64_t)offset == was)
 		return CONSECUTIVE;
-	return (uint64_t)offset > was ? SEQUENTIAL : RANDOM;
+	/* Random accesses go either way: the sign tells it without a branch. */
+	return SEQUENTIAL + (int)(((uint64_t)offset - was) >> 63);
 }
 
-/* @end: of the access before @a. */
-static void add_stride(struct sequence *s, const struct reel_access *a,
-		       int64_t end)
+/* @end: of the access before, from which this one goes @back or forward. */
+static void add_stride(struct sequence *s, bool write, int64_t offset,
+		       int64_t end, int back)
 {
-	bool back = a->offset < end;
-	int64_t stride = back ? end - a->offset : a->offset - end;
+	int64_t stride = ((offset - end) ^ -back) + back;
 
-	reel_histogram_add(&s->stride[a->write][back], stride, 1);
+	reel_histogram_add(&s->stride[write][back], stride, 1);
 }
 
-static inline int count_access(void *state, const struct reel_access *a,
-			       struct reel_error *err)
+/* Inlined, as the access of nearly every event is next: its members stay in
+ * registers. */
+static inline __attribute__((always_inline)) int
+count_at(struct sequence *s, struct reel_access a, struct reel_error *err)
 {
-	struct sequence *s = state;
-	uint64_t *count = s->process[a->process].order[a->write];
+	uint64_t *count = s->process[a.process].order[a.write];
 	uint64_t *next, none = 1, was;
-	int order;
+	int order, back;
 
-	next = a->open ? find_position(s, a->open, err) : &none;
+	next = a.open ? find_position(s, a.open, err) : &none;
 	if (!next)
 		return -1;
 	was = *next;
-	order = classify_access(next, a->offset, a->bytes);
+	order = classify_access(next, a.offset, a.bytes);
 	count[order]++;
 	/* One record for several calls: the others are consecutive. */
-	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a->calls - 1;
+	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a.calls - 1;
 	if (order != SEQUENTIAL && order != RANDOM)
 		return 0;
-	add_stride(s, a, (int64_t)was - 2);
-	if (reel_array_reach(&s->file, &s->file_room, a->file, sizeof(*s->file),
+	back = order - SEQUENTIAL;
+	add_stride(s, a.write, a.offset, (int64_t)was - 2, back);
+	if (reel_array_reach(&s->file, &s->file_room, a.file, sizeof(*s->file),
 			     err))
 		return -1;
-	s->file[a->file].sequential += order == SEQUENTIAL;
-	s->file[a->file].random += order == RANDOM;
+	s->file[a.file].n[back]++;
 	return 0;
+}
+
+static int count_access(void *state, const struct reel_access *a,
+			struct reel_error *err)
+{
+	return count_at(state, *a, err);
 }
 
 static int add_access(struct sequence *s, enum metric_op op,
@@ -277,7 +285,7 @@ static int add_access(struct sequence *s, enum metric_op op,
 	if (!a.bytes)
 		return 0;
 	if (reel_issue_order_is_next(&s->order, async))
-		return count_access(s, &a, err);
+		return count_at(s, a, err);
 	return reel_issue_order_add(&s->order, &a, err);
 }
 
@@ -448,11 +456,11 @@ static int write_jumps(const struct sequence *s, struct reel_store *st,
 	for (i = 0; !rc && i < s->file_room; i++) {
 		const struct jumps *j = &s->file[i];
 
-		if (!j->sequential && !j->random)
+		if (!j->n[0] && !j->n[1])
 			continue;
 		reel_insert_int(&out, i);
-		reel_insert_int(&out, j->sequential);
-		reel_insert_int(&out, j->random);
+		reel_insert_int(&out, j->n[0]);
+		reel_insert_int(&out, j->n[1]);
 		rc = reel_insert_done(&out, err);
 	}
 	return reel_insert_close(&out, rc);

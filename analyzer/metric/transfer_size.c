@@ -22,9 +22,9 @@ static const char schema[] =
 #define DARSHAN_BINS 10
 enum { ALL, POSIX }; /* calls; Darshan has sizes of its POSIX module */
 
-static const int64_t darshan_upper[DARSHAN_BINS - 1] = {
+static const int64_t darshan_upper[DARSHAN_BINS] = {
 	100,	 1024,	   10240,     102400,	  1048576,
-	4194304, 10485760, 104857600, 1073741824,
+	4194304, 10485760, 104857600, 1073741824, INT64_MAX,
 };
 
 struct bin {
@@ -42,13 +42,18 @@ struct transfer_size {
 
 static const char *const op_name[] = {"read", "write"};
 
+/* The bin of @bytes (> 0). No branch: sizes may come in any order. */
 static uint32_t darshan_bin(int64_t bytes)
 {
-	uint32_t i = 0;
+	/* of the first size in each power of two, which has at most two */
+	static const uint8_t first[64] = {
+		[7 ... 10] = 1,	 [11 ... 13] = 2, [14 ... 16] = 3,
+		[17 ... 20] = 4, [21 ... 22] = 5, [23] = 6,
+		[24 ... 26] = 7, [27 ... 30] = 8, [31 ... 63] = 9,
+	};
+	uint32_t bin = first[metric_size_bin(bytes)];
 
-	while (i < DARSHAN_BINS - 1 && bytes > darshan_upper[i])
-		i++;
-	return i;
+	return bin + (bytes > darshan_upper[bin]);
 }
 
 static int add_size(struct transfer_size *t, enum metric_op op, bool posix,
@@ -68,17 +73,17 @@ static int add_event(void *state, const struct metric_event *ev,
 {
 	struct transfer_size *t = state;
 	enum metric_op op = ev->op;
-	int64_t bytes = ev->bytes, size;
-	uint32_t calls = ev->calls, more;
+	int64_t bytes = ev->bytes, size = bytes;
+	uint32_t calls = ev->calls, more = 0;
 	bool posix = ev->raw.layer == REEL_LAYER_POSIX;
 	struct bin *bin;
 
 	if (op != METRIC_READ && op != METRIC_WRITE)
 		return 0;
 	if (!bytes) {
-		if (metric_eof(&ev->raw))
+		if (metric_eof(ev))
 			t->darshan[ALL].eof_reads += calls;
-		if (metric_eof(&ev->raw) && posix)
+		if (metric_eof(ev) && posix)
 			t->darshan[POSIX].eof_reads += calls;
 		return 0;
 	}
@@ -86,8 +91,10 @@ static int add_event(void *state, const struct metric_event *ev,
 	 * remainder makes some of them a byte larger. */
 	if (calls > bytes)
 		calls = (uint32_t)bytes;
-	size = bytes / calls;
-	more = (uint32_t)(bytes % calls);
+	if (calls > 1) {
+		size = bytes / calls;
+		more = (uint32_t)(bytes % calls);
+	}
 	bin = &t->bin[op][metric_size_bin(size)];
 	bin->calls += calls;
 	bin->bytes += (uint64_t)bytes;

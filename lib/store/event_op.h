@@ -32,8 +32,12 @@ enum metric_op {
 	METRIC_IGNORE, /* a mark */
 };
 
+/* Reads and writes alternate at random in many jobs: no branch tells them apart. */
 static inline enum metric_op metric_op(const struct reel_event *ev)
 {
+	bool transfer =
+		ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
+
 	if (ev->group == REEL_GROUP_MARK || ev->group == REEL_GROUP_NONE ||
 	    ev->group == REEL_GROUP_PROCESS)
 		return METRIC_IGNORE;
@@ -41,14 +45,11 @@ static inline enum metric_op metric_op(const struct reel_event *ev)
 		return METRIC_MESSAGE;
 	if (reel_call_is_higher(ev->layer, ev->group))
 		return METRIC_HIGHER_LAYER;
-	if (ev->layer == REEL_LAYER_MMAP &&
-	    (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE))
+	if (!transfer)
+		return METRIC_META;
+	if (ev->layer == REEL_LAYER_MMAP)
 		return METRIC_MAPPED;
-	if (ev->group == REEL_GROUP_READ)
-		return METRIC_READ;
-	if (ev->group == REEL_GROUP_WRITE)
-		return METRIC_WRITE;
-	return METRIC_META;
+	return ev->group == REEL_GROUP_WRITE ? METRIC_WRITE : METRIC_READ;
 }
 
 static inline bool metric_failed(const struct reel_event *ev)
@@ -65,13 +66,6 @@ static inline int64_t metric_bytes(const struct reel_event *ev)
 	if (ev->err || ev->result <= 0)
 		return 0;
 	return ev->result < METRIC_BYTES_MAX ? ev->result : METRIC_BYTES_MAX;
-}
-
-/* A read that returned 0: end of file. An untouched mapping is not one. */
-static inline bool metric_eof(const struct reel_event *ev)
-{
-	return ev->group == REEL_GROUP_READ && ev->layer != REEL_LAYER_MMAP &&
-	       ev->err == 0 && ev->result == 0 && ev->asked != REEL_NO_SIZE;
 }
 
 static inline uint32_t metric_calls(const struct reel_event *ev)
@@ -115,6 +109,16 @@ enum metric_storage {
 	METRIC_FETCHED,
 	METRIC_WAITED, /* for pages that earlier reads fetched: read_ahead.h */
 };
+
+/* A read that returned 0: end of file. An untouched mapping is not one. */
+static inline bool metric_eof(const struct metric_event *m)
+{
+	const struct reel_event *ev = &m->raw;
+
+	return !m->bytes && ev->group == REEL_GROUP_READ &&
+	       ev->layer != REEL_LAYER_MMAP && ev->err == 0 &&
+	       ev->result == 0 && ev->asked != REEL_NO_SIZE;
+}
 
 /* True for calls for which Linux counts fetches from storage. */
 static inline bool metric_can_fetch(const struct metric_event *m)
