@@ -3,8 +3,8 @@
  * The rollup behind most queries: sums per process, call and size bin; totals
  * per call; the number of files of each process.
  *
- * Load is bound by memory access here. A thread repeats its calls file by file,
- * so each row remembers its successor, which is nearly always the next one.
+ * Load is bound by memory access here. A thread makes few kinds of calls, so it
+ * remembers the rows of its last ones.
  */
 #include <stdlib.h>
 
@@ -33,7 +33,6 @@ struct row {
 	uint64_t calls;
 	uint32_t process;
 	uint32_t kind; /* see row_kind() */
-	uint32_t next; /* its last successor */
 };
 
 /* A bit for each file of a span that a process used. Ids follow the order of first
@@ -43,8 +42,11 @@ struct span {
 	uint32_t process, first; /* id of its first file */
 };
 
-struct cursor { /* the position of a thread */
-	uint32_t row, file;
+#define CURSOR_ROWS 16u
+
+/* The last rows of a thread, by slot_of() their kind, and its last file. */
+struct cursor {
+	uint32_t row[CURSOR_ROWS], file;
 };
 
 struct rollup {
@@ -71,30 +73,29 @@ static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 	       (ev->op == METRIC_MESSAGE);
 }
 
-/* The row of @kind in @process; @at is the thread's last row. NULL with
- * @err. */
+/* Sizes of a call are in few neighbouring bins, which do not share a slot. */
+static uint32_t slot_of(uint32_t kind)
+{
+	return ((kind >> 1) + 5 * (kind >> 9)) % CURSOR_ROWS;
+}
+
+/* The row of @kind in @process; @at: of the thread. NULL with @err. */
 static struct row *find_row(struct rollup *r, struct cursor *at,
 			    uint32_t process, uint32_t kind,
 			    struct reel_error *err)
 {
-	uint32_t rows = r->rows.used, last = at->row, i;
+	uint32_t *last = &at->row[slot_of(kind)];
+	uint32_t rows = r->rows.used, i = *last;
 
-	if (last < rows) {
-		i = r->row[last].next;
-		at->row = i;
-		if (r->row[i].kind == kind && r->row[i].process == process)
-			return &r->row[i];
-	}
+	if (i < rows && r->row[i].kind == kind && r->row[i].process == process)
+		return &r->row[i];
 	i = reel_intmap_get(&r->rows, (uint64_t)process << 32 | kind, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&r->row, &r->row_room, i, sizeof(*r->row), err))
 		return NULL;
 	if (i == rows)
-		r->row[i] = (struct row){
-			.process = process, .kind = kind, .next = i};
-	if (last < rows)
-		r->row[last].next = i;
-	at->row = i;
+		r->row[i] = (struct row){.process = process, .kind = kind};
+	*last = i;
 	return &r->row[i];
 }
 
