@@ -17,16 +17,16 @@
 	((64 - REEL_HISTOGRAM_BITS) << REEL_HISTOGRAM_BITS)
 
 struct reel_bucket {
-	uint64_t n;
-	uint64_t above; /* sum of value - reel_bucket_low() */
+	_Alignas(16) uint64_t n; /* no bucket lies in two lines of a cache */
+	uint64_t above;		 /* sum of value - reel_bucket_low() */
 };
 
 /* Zeroed is valid and empty. 114 KiB: not for the stack. */
 struct reel_histogram {
+	struct reel_bucket bucket[REEL_HISTOGRAM_BUCKETS];
 	uint64_t n;
 	int64_t below_max; /* INT64_MAX - the smallest value */
 	int64_t max;
-	struct reel_bucket bucket[REEL_HISTOGRAM_BUCKETS];
 };
 
 /* The low bits of @v (at most INT64_MAX) that its bucket does not tell. */
