@@ -235,7 +235,7 @@ static int run(int argc, char **argv)
 		 "the third ...)",
 		 0, 0},
 		{"partial", 0, REEL_OPT_FLAG, &partial, NULL,
-		 "of a file that is damaged or cut off, take what is before", 0,
+		 "of a file that is damaged or cut off, take what is whole", 0,
 		 0},
 		{"list", 0, REEL_OPT_FLAG, &list, NULL,
 		 "print the formats and the values that they lack", 0, 0},

@@ -16,8 +16,10 @@
 #define BUFFER_FIRST (512u << 10)
 #define TOKEN_MOST (16u << 20)
 #define DEPTH_MOST 512
-#define NAME_AHEAD 64u	 /* bytes behind a name that show its end */
-#define NAME_MOST 65536u /* of a name with bare quotes */
+#define NAME_AHEAD 64u	   /* bytes behind a name that show its end */
+#define NAME_MOST 65536u   /* of a name with bare quotes */
+#define OBJECT_AROUND 256u /* bytes around an object that show what it is */
+#define AGAIN_MOST (UINT64_C(1) << 30)
 
 struct reel_json_stream {
 	struct reel_source *source;
@@ -29,6 +31,9 @@ struct reel_json_stream {
 	uint64_t object[DEPTH_MOST / 64]; /* bit: the level is an object */
 	bool value_next;		  /* a key was read: its value comes */
 	bool lines;			  /* strings have no line end */
+	bool marked;
+	size_t mark;	/* of buf: kept from here on */
+	uint64_t again; /* bytes that damage made it read again */
 };
 
 int reel_json_open(struct reel_json_stream **out, struct reel_source *source,
@@ -79,14 +84,19 @@ int reel_json_bad(const struct reel_json_stream *js, const char *why,
 static int more(struct reel_json_stream *js, struct reel_error *err)
 {
 	int64_t got;
+	size_t keep;
 
 	if (js->ended)
 		return 0;
-	if (js->at) {
-		memmove(js->buf, js->buf + js->at, js->n - js->at);
-		js->offset += js->at;
-		js->n -= js->at;
-		js->at = 0;
+	if (js->marked && !js->mark && js->n >= TOKEN_MOST)
+		js->marked = false; /* bounded memory comes first */
+	keep = js->marked ? js->mark : js->at;
+	if (keep) {
+		memmove(js->buf, js->buf + keep, js->n - keep);
+		js->offset += keep;
+		js->n -= keep;
+		js->at -= keep;
+		js->mark -= js->marked ? keep : 0;
 	}
 	if (js->n == js->room) {
 		if (js->room >= TOKEN_MOST)
@@ -231,6 +241,11 @@ static int read_name(struct reel_json_stream *js, struct reel_json_token *t,
 		js->at -= len + 2; /* the quote is text: read on behind it */
 		if (read_string_from(js, t, len + 2, err))
 			return -1;
+		if (memchr(t->text, '\n', t->len)) {
+			/* It is cut off: the quotes are of the next event. */
+			js->at -= t->len + 2;
+			return reel_json_bad(js, "a string is cut off", err);
+		}
 	}
 }
 
@@ -474,12 +489,17 @@ static int skip_inside(struct reel_json_stream *js, struct reel_error *err)
 			} else if ((c == '}' || c == ']') && !--open) {
 				js->depth--;
 				return 0;
+			} else if (c == '\n' && js->lines) {
+				return reel_json_bad(js, "a line is cut off",
+						     err);
 			}
 		}
 		int rc = more(js, err);
 
-		if (rc <= 0)
-			return rc;
+		if (rc < 0)
+			return -1;
+		if (!rc)
+			return reel_json_bad(js, "a value is cut off", err);
 	}
 }
 
@@ -493,6 +513,84 @@ int reel_json_skip(struct reel_json_stream *js, const struct reel_json_token *t,
 	if (value.type != REEL_JSON_OBJECT && value.type != REEL_JSON_ARRAY)
 		return 0;
 	return skip_inside(js, err);
+}
+
+int reel_json_mark(struct reel_json_stream *js, struct reel_error *err)
+{
+	js->marked = false;
+	if (find_token(js, err) < 0)
+		return -1;
+	js->marked = true;
+	js->mark = js->at;
+	return 0;
+}
+
+void reel_json_unmark(struct reel_json_stream *js)
+{
+	js->marked = false;
+}
+
+/* Does an event of Chrome's begin at the brace js->buf[i]? It does behind another
+ * one, a comma, a bracket or a line end, by a key. */
+static bool is_event(const struct reel_json_stream *js, size_t i)
+{
+	const char *p = js->buf + i + 1, *end = js->buf + js->n;
+
+	do {
+		if (!i--)
+			return false;
+	} while (js->buf[i] == ' ' || js->buf[i] == '\t');
+	while (p < end && is_space(*p))
+		p++;
+	return strchr(",[}\n\r", js->buf[i]) && js->buf[i] &&
+	       at_event_key(p, end);
+}
+
+/* More bytes, of which those around js->buf[*i] stay. As more(). */
+static int more_around(struct reel_json_stream *js, size_t *i,
+		       struct reel_error *err)
+{
+	uint64_t before = js->offset;
+	int rc;
+
+	js->at = *i > OBJECT_AROUND ? *i - OBJECT_AROUND : 0;
+	rc = more(js, err);
+	*i -= js->offset - before;
+	return rc;
+}
+
+int reel_json_resume(struct reel_json_stream *js, unsigned int depth,
+		     uint64_t *from, uint64_t *to, struct reel_error *err)
+{
+	uint64_t failed = js->offset + js->at;
+	size_t i = js->marked ? js->mark : js->at;
+
+	*from = js->offset + i;
+	js->marked = false;
+	for (i++;; i++) {
+		const char *brace =
+			i < js->n ? memchr(js->buf + i, '{', js->n - i) : NULL;
+		int rc = 1;
+
+		i = brace ? (size_t)(brace - js->buf) : js->n;
+		if (js->n - i < OBJECT_AROUND && !js->ended)
+			rc = more_around(js, &i, err);
+		if (rc < 0)
+			return -1;
+		if (i < js->n && is_event(js, i))
+			break;
+		if (i >= js->n && js->ended)
+			return 0;
+		i -= i < js->n && js->buf[i] != '{';
+	}
+	js->at = i;
+	*to = js->offset + i;
+	js->again += failed > *to ? failed - *to : 0;
+	js->depth = depth;
+	js->value_next = false;
+	memset(js->object, 0, sizeof(js->object));
+	js->object[0] = depth == 2;
+	return js->again < AGAIN_MOST;
 }
 
 bool reel_json_is(const struct reel_json_token *t, const char *word)

@@ -64,6 +64,18 @@ void reel_json_use(struct reel_json_stream *js, size_t n);
 /* No string of the document has a line end in it from now on: one that has is cut
  * off. */
 void reel_json_lines(struct reel_json_stream *js);
+/* Keep the bytes from the next token on in memory, if they fit, until the next mark
+ * or none. 0, or -1. */
+int reel_json_mark(struct reel_json_stream *js, struct reel_error *err);
+void reel_json_unmark(struct reel_json_stream *js);
+/*
+ * Behind damage, go on at the next object behind the mark that looks like an event
+ * of Chrome's: an element of an array that is at @depth, 0 to 2, of which the outer
+ * one of 2 is an object. The bytes from *@from up to *@to are left out. 1; 0: there
+ * is none, or damage made it read 1 GiB again; or -1.
+ */
+int reel_json_resume(struct reel_json_stream *js, unsigned int depth,
+		     uint64_t *from, uint64_t *to, struct reel_error *err);
 /* Skip what is left of the value that @t began. 0, or -1. */
 int reel_json_skip(struct reel_json_stream *js, const struct reel_json_token *t,
 		   struct reel_error *err);

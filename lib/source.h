@@ -33,6 +33,10 @@ struct reel_source_watch {
 	void (*ignored)(void *arg, const char *path, uint64_t bytes);
 	/* A source is damaged. True: it ends there, without an error. */
 	bool (*damaged)(void *arg, const char *path);
+	/* A reader goes on behind damage, and leaves out the @bytes bytes at @offset
+	 * of the decompressed data. NULL: none does. */
+	void (*skipped)(void *arg, const char *path, uint64_t offset,
+			uint64_t bytes);
 	void *arg;
 };
 
@@ -44,6 +48,11 @@ void reel_source_watch(const struct reel_source_watch *watch);
  * damage for the end, clear @err and end @s. Did it?
  */
 bool reel_source_stop(struct reel_source *s, struct reel_error *err);
+/* A reader of @s failed with @err: may it go on behind the damage? Then it says so by
+ * reel_source_skipped(). */
+bool reel_source_skips(const struct reel_error *err);
+void reel_source_skipped(const struct reel_source *s, uint64_t offset,
+			 uint64_t bytes);
 /* Did it end before damage? What it gave last may be cut off. */
 bool reel_source_stopped(const struct reel_source *s);
 

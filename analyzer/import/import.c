@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -498,11 +499,17 @@ static int put_sources(struct reel_writer *w, const struct import_input *in,
 	return 0;
 }
 
+/* Damage of a file behind which its importer went on. */
+struct skipped {
+	uint64_t places, bytes, first, end;
+};
+
 /* Findings of the sources of the files. A file may be read twice. */
 struct watched {
 	const struct import_input *in;
-	uint64_t *ignored; /* bytes behind the compressed data, by path */
-	bool *damaged;	   /* by path */
+	uint64_t *ignored;	 /* bytes behind the compressed data, by path */
+	bool *damaged;		 /* by path */
+	struct skipped *skipped; /* by path */
 	bool partial, refused;
 };
 
@@ -526,6 +533,48 @@ static bool on_damaged(void *arg, const char *path)
 	return sees->partial;
 }
 
+static void on_skipped(void *arg, const char *path, uint64_t offset,
+		       uint64_t bytes)
+{
+	struct watched *sees = arg;
+
+	for (int i = 0; i < sees->in->paths; i++) {
+		struct skipped *s = &sees->skipped[i];
+
+		if (strcmp(sees->in->path[i], path) != 0 || offset < s->end)
+			continue; /* less: it is read for the second time */
+		if (!s->places++)
+			s->first = offset;
+		s->bytes += bytes;
+		s->end = offset + bytes;
+	}
+}
+
+/* Count the places that were skipped, and their bytes by file. */
+static int put_skipped(struct reel_writer *w, const struct watched *sees,
+		       struct reel_error *err)
+{
+	struct reel_writer_loss places = {"damaged", "places", 0};
+	struct reel_buf reason = REEL_BUF_INIT;
+	int rc = 0;
+
+	for (int i = 0; !rc && i < sees->in->paths; i++) {
+		const struct skipped *s = &sees->skipped[i];
+
+		if (!s->places)
+			continue;
+		places.count += s->places;
+		reel_buf_reset(&reason);
+		rc = reel_buf_printf(&reason, err,
+				     "damaged: offset %" PRIu64 " of %s",
+				     s->first, sees->in->path[i]) ||
+		     reel_writer_loss(w, 0, reel_buf_text(&reason), "bytes",
+				      s->bytes, err);
+	}
+	reel_buf_fini(&reason);
+	return rc ? -1 : reel_writer_losses(w, &places, 1, err);
+}
+
 static int put_losses(struct reel_writer *w, const struct watched *sees,
 		      const struct left_out *out, struct reel_error *err)
 {
@@ -535,6 +584,8 @@ static int put_losses(struct reel_writer *w, const struct watched *sees,
 		bytes += sees->ignored[i];
 		damaged += sees->damaged[i];
 	}
+	if (put_skipped(w, sees, err))
+		return -1;
 	const struct reel_writer_loss losses[] = {
 		{"trailing_bytes", "bytes", bytes},
 		{"partial", "files", damaged},
@@ -560,13 +611,16 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 		      const struct left_out *out, struct reel_error *err)
 {
 	struct watched sees = {.in = in, .partial = partial && as->partial};
-	const struct reel_source_watch watch = {on_ignored, on_damaged, &sees};
+	const struct reel_source_watch watch = {
+		on_ignored, on_damaged, sees.partial ? on_skipped : NULL,
+		&sees};
 	size_t n = (size_t)in->paths + 1;
 	int rc = -1;
 
 	sees.ignored = reel_alloc(n, sizeof(*sees.ignored), err);
 	sees.damaged = reel_alloc(n, sizeof(*sees.damaged), err);
-	if (sees.ignored && sees.damaged) {
+	sees.skipped = reel_alloc(n, sizeof(*sees.skipped), err);
+	if (sees.ignored && sees.damaged && sees.skipped) {
 		reel_source_watch(&watch);
 		rc = as->load(w, in, err);
 		reel_source_watch(NULL);
@@ -577,6 +631,7 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 		rc = put_losses(w, &sees, out, err);
 	free(sees.ignored);
 	free(sees.damaged);
+	free(sees.skipped);
 	return rc;
 }
 

@@ -19,6 +19,19 @@
 
 #define NAME_BYTES 256
 
+/* The bytes of each imported file are a reason of their own, with its name. */
+static const char *const damaged = "damaged: ";
+
+/* Text that the job may have set: any bytes, and of any length. */
+static char *printable(const char *text, struct reel_error *err)
+{
+	char shown[4 * NAME_BYTES + 1];
+	size_t len = strnlen(text, NAME_BYTES);
+
+	reel_text_escape(shown, sizeof(shown), text, len);
+	return reel_strdup(shown, err);
+}
+
 static void add_loss(struct report_completeness *c, const char *reason,
 		     const char *unit, int64_t count)
 {
@@ -63,22 +76,20 @@ static int read_losses(struct report_completeness *c, struct reel_store *st,
 
 	reel_view_open(&v, st, "SELECT * FROM v_loss", err);
 	while (reel_view_next(&v)) {
+		const char *reason = reel_view_text(&v, "reason");
+
 		c->losses = true;
-		add_loss(c, reel_view_text(&v, "reason"),
-			 reel_view_text(&v, "unit"),
+		add_loss(c, reason, reel_view_text(&v, "unit"),
 			 reel_view_int(&v, "count"));
+		if (strncmp(reason, damaged, strlen(damaged)) != 0)
+			continue;
+		c->damaged_bytes += reel_view_int(&v, "count");
+		if (c->damaged_from)
+			continue;
+		c->damaged_from = printable(reason + strlen(damaged), err);
+		v.failed |= !c->damaged_from;
 	}
 	return reel_view_close(&v);
-}
-
-/* Text that the job may have set: any bytes, and of any length. */
-static char *printable(const char *text, struct reel_error *err)
-{
-	char shown[4 * NAME_BYTES + 1];
-	size_t len = strnlen(text, NAME_BYTES);
-
-	reel_text_escape(shown, sizeof(shown), text, len);
-	return reel_strdup(shown, err);
 }
 
 static int read_hooks(struct report_completeness *c, struct reel_store *st,
@@ -269,6 +280,7 @@ void report_completeness_fini(struct report_completeness *c)
 		free(c->source[i].aligned_by);
 		free(c->source[i].joined);
 	}
+	free(c->damaged_from);
 	free(c->launchers);
 	free(c->mpi_unrecorded);
 	free(c->untraced_names);

@@ -35,7 +35,8 @@ enum report_mpi_counted { MPI_MESSAGES, MPI_ONE_SIDED, MPI_COLLECTIVES };
 struct report_completeness {
 	bool losses; /* there are reasons, if only for uncounted ones */
 	int64_t lost_events;
-	int64_t damaged_bytes, damaged_places; /* of logs, skipped by load */
+	int64_t damaged_bytes, damaged_places; /* of logs, skipped */
+	char *damaged_from; /* "offset N of FILE" of an import; or NULL */
 	int64_t unreadable_files, missing_blocks;
 	int64_t left_out;	/* modules of an import, in part or all */
 	int64_t other_format;	/* files of an import's folder, left out */

@@ -35,6 +35,10 @@ static void print_damage(const struct report_completeness *c)
 			between, reel_num_bytes(num, (double)c->damaged_bytes),
 			reel_num_count(num2, c->damaged_places),
 			c->damaged_places == 1 ? "" : "s");
+		if (c->damaged_from)
+			reel_buf_printf(&b, NULL, " (%sat %s)",
+					c->damaged_places == 1 ? "" : "first ",
+					c->damaged_from);
 		between = ",";
 	}
 	if (c->unreadable_files > 0) {

@@ -277,6 +277,15 @@ refused() {
 }
 head -c 600 horovod.json >cut.json
 refused 'a file that ends in an event' cut.json
+# A line of garbage between two events: --partial takes the events on both sides.
+import horovod.json
+spans=$(rows 'SELECT count(*), min(start_ns), max(start_ns + dur_ns) FROM v_span')
+{ head -3 horovod.json && printf '\001}]\000{garbage\n' && tail -n +4 horovod.json; } >garbage.json
+refused 'a line of garbage' 'garbage.json.*offset.*try: ioreel import --partial'
+check 'of which --partial takes the events on both sides' 'import --partial garbage.json'
+is 'all of them' "$(rows 'SELECT count(*), min(start_ns), max(start_ns + dur_ns) FROM v_span')" "$spans"
+is 'and counts the damage' "$(rows 'SELECT reason, unit, count FROM v_loss ORDER BY unit')" \
+	"damaged: offset $(head -3 horovod.json | wc -c) of garbage.json bytes 13;no_end events 1;damaged places 1;"
 head -c 200 tensorflow.json.gz >cut.json.gz
 refused 'a truncated gzip' cut.json.gz
 echo '{"traceEvents": []}' >none.json

@@ -314,6 +314,39 @@ check 'a line of garbage' 'refused garbage.pfw "garbage.pfw.*offset"'
 check 'an empty file' 'refused empty.pfw empty.pfw'
 { head -3 old.pfw && sed -n 4p old.pfw | head -c 22 && echo && tail -3 old.pfw; } >half.pfw
 check 'a line that is cut inside a string, with others behind it' 'refused half.pfw "half.pfw.*offset.*a string is cut off"'
+# skips FILE EVENTS BYTES: --partial leaves out one line, and counts it
+skips() {
+	import --partial "$1"
+	is "$1: --partial reads on at the next line" "$(sql s.db 'SELECT count(*) FROM event')" "$2"
+	is "$1: what is left out has its file and offset" \
+		"$(sql s.db 'SELECT reason, unit, count FROM v_loss ORDER BY unit' | tr '\t\n' ' ;')" \
+		"damaged: offset $(head -3 old.pfw | wc -c) of $1 bytes $3;damaged places 1;"
+}
+skips garbage.pfw 4 11
+skips half.pfw 4 23
+check 'and the report says so' '"$IOREEL" report s.db >out &&
+	grep -q "^incomplete: .*the trace is damaged" out &&
+	grep -q "^damaged: 23 B of its logs skipped in 1 place (at offset $(head -3 old.pfw | wc -c) of half.pfw)" out'
+gzip -c half.pfw >half.pfw.gz
+check 'of a compressed log, too' 'import --partial half.pfw.gz &&
+	[ "$(sql s.db "SELECT count(*) FROM event")" = 4 ]'
+# Each line is cut in turn, and at each place: the line alone is lost, and it is said.
+cat >cuts.py <<'EOF2'
+import subprocess, sys
+lines = open('old.pfw', 'rb').read().split(b'\n')
+wrong = 0
+for cut in range(1, len(lines[4]), 7):
+    open('cut.pfw', 'wb').write(b'\n'.join(lines[:4] + [lines[4][:cut]] + lines[5:]))
+    subprocess.run([sys.argv[1], 'import', '-q', '--partial', 'cut.pfw', '-o', 'cut.db'], check=True)
+    got = subprocess.run([sys.argv[1], 'sql', 'cut.db', """SELECT (SELECT count(*) FROM event),
+        (SELECT sum(count) FROM loss WHERE unit = 'places')"""],
+        stdout=subprocess.PIPE, text=True).stdout.split('\n')[1]
+    wrong += got != '%s\t1' % sys.argv[2]
+print(wrong)
+EOF2
+import old.pfw
+is 'a line cut at any place loses itself alone' \
+	"$(python3 cuts.py "$IOREEL" $(($(sql s.db 'SELECT count(*) FROM event') - 1)))" 0
 echo '[]' >none.pfw
 check 'a log without events' 'refused none.pfw "no events"'
 echo '[{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}]' >chrome.json

@@ -29,7 +29,8 @@ struct trace_events {
 	bool in_array, top_is_array, has_array;
 	bool at_event; /* inside an event that was entered */
 	bool lines;
-	bool stopped; /* before damage */
+	bool stopped;	    /* before damage */
+	unsigned int depth; /* of the event that is read */
 	struct document_value value[VALUES_MOST];
 	unsigned int values;
 };
@@ -359,9 +360,10 @@ static int next_event(struct trace_events *t, struct trace_event *ev,
 {
 	struct reel_json_token token;
 
+	reel_json_unmark(t->js);
 	if (t->at_event) {
 		t->at_event = false;
-		return read_event(t, ev, err);
+		return reel_json_mark(t->js, err) ? -1 : read_event(t, ev, err);
 	}
 	for (;;) {
 		if (!t->in_array) {
@@ -373,7 +375,9 @@ static int next_event(struct trace_events *t, struct trace_event *ev,
 		}
 		if (parse_event(t, ev))
 			return 1;
-		if (reel_json_next(t->js, &token, err))
+		t->depth = reel_json_depth(t->js);
+		if (reel_json_mark(t->js, err) ||
+		    reel_json_next(t->js, &token, err))
 			return -1;
 		switch (token.type) {
 		case REEL_JSON_END:
@@ -397,11 +401,31 @@ static int next_event(struct trace_events *t, struct trace_event *ev,
 	}
 }
 
+/* Go on at the next event behind the damage that @err is of. Did it? Then @err is
+ * empty. Before the events, values of the document look like them. */
+static bool skip_damage(struct trace_events *t, struct reel_error *err)
+{
+	struct reel_error other = {0};
+	uint64_t from, to;
+
+	if (!reel_source_skips(err) || (!t->has_array && !t->lines) ||
+	    reel_json_resume(t->js, t->depth > 2 ? 1 : t->depth, &from, &to,
+			     &other) <= 0)
+		return false;
+	reel_source_skipped(t->source, from, to - from);
+	*err = other;
+	t->in_array = true;
+	return true;
+}
+
 int trace_events_next(struct trace_events *t, struct trace_event *ev,
 		      struct reel_error *err)
 {
-	int rc = t->stopped ? 0 : next_event(t, ev, err);
+	int rc;
 
+	do {
+		rc = t->stopped ? 0 : next_event(t, ev, err);
+	} while (rc < 0 && skip_damage(t, err));
 	if (rc >= 0)
 		return rc;
 	t->stopped = reel_source_stop(t->source, err);

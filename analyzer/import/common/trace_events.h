@@ -58,7 +58,8 @@ void trace_events_lines(struct trace_events *t);
 void trace_events_time_digits(struct trace_events *t, int digits);
 
 /* The next event. 1; 0 at the end, and before damage that the watcher of
- * lib/source.h takes for it; or -1 with @err (file and offset). */
+ * lib/source.h takes for it, if no event is found behind it; or -1 with @err (file
+ * and offset). */
 int trace_events_next(struct trace_events *t, struct trace_event *ev,
 		      struct reel_error *err);
 
