@@ -21,6 +21,8 @@
 #define OBJECT_AROUND 256u /* bytes around an object that show what it is */
 #define AGAIN_MOST (UINT64_C(1) << 30)
 
+static const char *const brackets = "a bracket that closes nothing";
+
 struct reel_json_stream {
 	struct reel_source *source;
 	char *buf;
@@ -31,6 +33,7 @@ struct reel_json_stream {
 	uint64_t object[DEPTH_MOST / 64]; /* bit: the level is an object */
 	bool value_next;		  /* a key was read: its value comes */
 	bool lines;			  /* strings have no line end */
+	bool flat;			  /* no event is inside of another */
 	bool marked;
 	size_t mark;	/* of buf: kept from here on */
 	uint64_t again; /* bytes that damage made it read again */
@@ -136,6 +139,38 @@ static int find_token(struct reel_json_stream *js, struct reel_error *err)
 	}
 }
 
+/* Is there a key of Chrome's events at @p? */
+static bool at_event_key(const char *p, const char *end)
+{
+	static const char *const keys[] = {"\"ph\"",  "\"cat\"",  "\"name\"",
+					   "\"pid\"", "\"tid\"",  "\"ts\"",
+					   "\"dur\"", "\"args\"", "\"id\""};
+
+	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t n = strlen(keys[i]);
+
+		if ((size_t)(end - p) > n && !memcmp(p, keys[i], n))
+			return true;
+	}
+	return false;
+}
+
+bool reel_json_has_phase(const char *p, const char *end)
+{
+	while (p < end && is_space(*p))
+		p++;
+	return end - p > 4 && !memcmp(p, "\"ph\"", 4);
+}
+
+bool reel_json_cut(const char *from, const char *quote, const char *end)
+{
+	const char *p = quote;
+
+	while (p > from && is_space(p[-1]))
+		p--;
+	return p > from && p[-1] == '{' && at_event_key(quote, end);
+}
+
 /* A string whose first @i bytes, its quote too, are read: js->at is at the quote,
  * and past its other one then. */
 static int read_string_from(struct reel_json_stream *js,
@@ -164,7 +199,8 @@ static int read_string_from(struct reel_json_stream *js,
 	}
 	t->text = js->buf + js->at + 1;
 	t->len = i - 1;
-	if (js->lines && memchr(t->text, '\n', t->len))
+	if ((js->lines && memchr(t->text, '\n', t->len)) ||
+	    reel_json_cut(t->text, t->text + t->len, js->buf + js->n))
 		return reel_json_bad(js, "a string is cut off", err);
 	js->at += i + 1;
 	return 0;
@@ -175,22 +211,6 @@ static int read_string(struct reel_json_stream *js, struct reel_json_token *t,
 {
 	t->escaped = false;
 	return read_string_from(js, t, 1, err);
-}
-
-/* Is there a key of Chrome's events at @p? */
-static bool at_event_key(const char *p, const char *end)
-{
-	static const char *const keys[] = {"\"ph\"",  "\"cat\"",  "\"name\"",
-					   "\"pid\"", "\"tid\"",  "\"ts\"",
-					   "\"dur\"", "\"args\"", "\"id\""};
-
-	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		size_t n = strlen(keys[i]);
-
-		if ((size_t)(end - p) > n && !memcmp(p, keys[i], n))
-			return true;
-	}
-	return false;
 }
 
 /*
@@ -335,7 +355,7 @@ static int leave(struct reel_json_stream *js, struct reel_json_token *t,
 		 bool object, struct reel_error *err)
 {
 	if (!js->depth || in_object(js) != object)
-		return reel_json_bad(js, "a bracket that closes nothing", err);
+		return reel_json_bad(js, brackets, err);
 	js->depth--;
 	js->at++;
 	t->type = object ? REEL_JSON_OBJECT_END : REEL_JSON_ARRAY_END;
@@ -445,6 +465,11 @@ void reel_json_lines(struct reel_json_stream *js)
 	js->lines = true;
 }
 
+void reel_json_flat(struct reel_json_stream *js)
+{
+	js->flat = true;
+}
+
 /* Behind the string whose quote was read; nothing of it is kept. */
 static int skip_string(struct reel_json_stream *js, struct reel_error *err)
 {
@@ -458,6 +483,8 @@ static int skip_string(struct reel_json_stream *js, struct reel_error *err)
 			p++;
 		}
 		js->at = (size_t)(p - js->buf);
+		if (p < end && reel_json_cut(js->buf, p, end))
+			return reel_json_bad(js, "a string is cut off", err);
 		if (p < end) {
 			js->at++;
 			return 0;
@@ -475,6 +502,7 @@ static int skip_string(struct reel_json_stream *js, struct reel_error *err)
  * counted: this is several times as fast as reading its values. */
 static int skip_inside(struct reel_json_stream *js, struct reel_error *err)
 {
+	const bool object = in_object(js);
 	unsigned int open = 1;
 
 	for (;;) {
@@ -486,9 +514,17 @@ static int skip_inside(struct reel_json_stream *js, struct reel_error *err)
 					return -1;
 			} else if (c == '{' || c == '[') {
 				open++;
+				if (js->flat &&
+				    reel_json_has_phase(js->buf + js->at,
+							js->buf + js->n))
+					return reel_json_bad(
+						js, "a value is cut off", err);
 			} else if ((c == '}' || c == ']') && !--open) {
 				js->depth--;
-				return 0;
+				return (c == '}') == object
+					       ? 0
+					       : reel_json_bad(js, brackets,
+							       err);
 			} else if (c == '\n' && js->lines) {
 				return reel_json_bad(js, "a line is cut off",
 						     err);

@@ -64,6 +64,9 @@ void reel_json_use(struct reel_json_stream *js, size_t n);
 /* No string of the document has a line end in it from now on: one that has is cut
  * off. */
 void reel_json_lines(struct reel_json_stream *js);
+/* No event of Chrome's is inside of a value that is skipped: where one is, the value
+ * lost its end. */
+void reel_json_flat(struct reel_json_stream *js);
 /* Keep the bytes from the next token on in memory, if they fit, until the next mark
  * or none. 0, or -1. */
 int reel_json_mark(struct reel_json_stream *js, struct reel_error *err);
@@ -97,6 +100,14 @@ int reel_json_unescape(const struct reel_json_token *t, struct reel_buf *out,
  */
 bool reel_json_decimal(const struct reel_json_token *t, int digits,
 		       int64_t *out);
+/* Is the key at @p, behind spaces, that of an event's phase? */
+bool reel_json_has_phase(const char *p, const char *end);
+/*
+ * Is the string from @from to @quote cut off? Its closing quote is that of the first
+ * key of the next event of Chrome's then, and all that follows would be read inside
+ * out. @end: of the bytes behind it.
+ */
+bool reel_json_cut(const char *from, const char *quote, const char *end);
 /* Is the text of @t @word? */
 bool reel_json_is(const struct reel_json_token *t, const char *word);
 

@@ -336,13 +336,19 @@ bool reel_source_stop(struct reel_source *s, struct reel_error *err)
 
 bool reel_source_skips(const struct reel_error *err)
 {
-	return err->code == REEL_E_FORMAT && watch.skipped;
+	return (!err || err->code == REEL_E_FORMAT) && watch.skipped;
 }
 
 void reel_source_skipped(const struct reel_source *s, uint64_t offset,
 			 uint64_t bytes)
 {
 	watch.skipped(watch.arg, s->path, offset, bytes);
+}
+
+void reel_source_cut(const struct reel_source *s)
+{
+	if (watch.damaged)
+		watch.damaged(watch.arg, s->path);
 }
 
 bool reel_source_stopped(const struct reel_source *s)

@@ -48,11 +48,13 @@ void reel_source_watch(const struct reel_source_watch *watch);
  * damage for the end, clear @err and end @s. Did it?
  */
 bool reel_source_stop(struct reel_source *s, struct reel_error *err);
-/* A reader of @s failed with @err: may it go on behind the damage? Then it says so by
- * reel_source_skipped(). */
+/* A reader failed with @err, or NULL: will do so: may it go on behind the damage?
+ * Then it says so by reel_source_skipped(). */
 bool reel_source_skips(const struct reel_error *err);
 void reel_source_skipped(const struct reel_source *s, uint64_t offset,
 			 uint64_t bytes);
+/* A reader can use all of @s, whose end is missing: the watcher counts the damage. */
+void reel_source_cut(const struct reel_source *s);
 /* Did it end before damage? What it gave last may be cut off. */
 bool reel_source_stopped(const struct reel_source *s);
 

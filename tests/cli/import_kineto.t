@@ -183,6 +183,8 @@ check 'an array that is not closed, the base before it' \
 		sql first.db "SELECT * FROM $t" >a; sql s.db "SELECT * FROM $t" >b; cmp a b || exit 1; done'
 is 'its missing end is a loss' "$(sql s.db "SELECT count FROM loss WHERE reason = 'not_understood'")" \
 	"$(($(sql first.db "SELECT coalesce(sum(count), 0) FROM loss WHERE reason = 'not_understood'") + 1))"
+check 'and the report says that more may be missing' '"$IOREEL" report s.db >out 2>&1 &&
+	tr -s " \n" " " <out | grep -q "left out: what follows the damage in 1 file: figures are lower bounds"'
 check 'gzip is undone, the same file gives the same bytes' \
 	'mkdir -p d && gzip -c new.json >d/new.json && (cd d && import new.json) && cmp first.db d/s.db'
 
@@ -330,6 +332,37 @@ gzip -c new.json | head -c 700 >cut.json.gz
 refused 'a truncated gzip' cut.json.gz
 head -c 900 new.json >cut.json
 refused 'a file that ends in an event' cut.json
+# Damage that seems to go on: in a value that is skipped, the rest of the file.
+python3 - <<'PY'
+import json
+ev = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10 * i, "dur": 3,
+       "args": {"External id": i, "Input Dims": [[1, i], [2]], "Call stack": "a;b"}} for i in range(100)]
+for indent in (None, 1):
+    whole = json.dumps({"schemaVersion": 1, "traceEvents": ev}, indent=indent)
+    name = 'line' if indent is None else 'lines'
+    at = whole.index('"ts": 500')
+    def put(what, old, new):
+        i = whole.index(old, at)
+        open(f'{what}_{name}.json', 'w').write(whole[:i] + new + whole[i + len(old):])
+    put('quote', 'a;b"', 'a;b')
+    put('brace', '}', '')
+    put('bracket', ']', '')
+    put('array', '"a;b"', '"a;b", "x": [')
+    put('other', '}', ']')
+    put('garbage', '"a;b"', '\0}{"]\1')
+PY
+wrong=
+for f in quote brace bracket array other garbage; do
+	for name in line lines; do
+		"$IOREEL" import -q ${f}_$name.json -o no.db 2>err && wrong="$wrong $f $name taken;"
+		grep -q 'offset.*try: ioreel import --partial$' err || wrong="$wrong $f $name: $(cat err);"
+		import --partial ${f}_$name.json
+		rows "SELECT count(*) FROM v_span" >got
+		rows "SELECT reason, count FROM v_loss WHERE unit <> 'bytes'" >>got
+		tr -d '\n' <got | grep -qx '9[89];damaged [12];' || wrong="$wrong $f $name: $(cat got)"
+	done
+done
+is 'refused: damage behind which all would be skipped; --partial loses the events in it' "$wrong" ''
 sed 's/"ph": "M",/"ph": "M",]/' new.json >bracket.json
 refused 'a bracket too many' bracket.json
 printf '{"schemaVersion": 1}' >none.json

@@ -5,7 +5,8 @@
  *
  *   fuzz_import COUNT SEED FILE [MAP]
  *
- * MAP: the columns of a CSV file, as --map takes them.
+ * MAP: the columns of a CSV file, as --map takes them. Each second file is imported
+ * as by --partial.
  */
 #include <err.h>
 #include <stdio.h>
@@ -124,8 +125,8 @@ int main(int argc, char **argv)
 		err(1, "cannot begin");
 	close(fd);
 	for (uint64_t i = strtoull(argv[1], NULL, 10); i; i--) {
-		const struct reel_import_options options = {.as = as,
-							    .map = map};
+		const struct reel_import_options options = {
+			.as = as, .map = map, .partial = i % 2};
 		struct reel_error why = {0};
 		struct reel_store *st = NULL;
 		size_t len = whole.len;

@@ -54,6 +54,8 @@ int trace_events_open(struct trace_events **out, const char *path,
 	t->top_is_array = token.type == REEL_JSON_ARRAY;
 	t->in_array = t->has_array = t->top_is_array;
 	t->rules.time_digits = 3;
+	if (reel_source_skips(NULL))
+		reel_json_flat(t->js);
 	*out = t;
 	return 0;
 fail:
@@ -383,7 +385,10 @@ static int next_event(struct trace_events *t, struct trace_event *ev,
 		case REEL_JSON_END:
 			/* An array of a tool that may be killed has no end; in
 			 * an object, all that follows is lost. */
-			t->rules.bad += !t->top_is_array && !t->lines;
+			if (!t->top_is_array && !t->lines) {
+				t->rules.bad++;
+				reel_source_cut(t->source);
+			}
 			return 0;
 		case REEL_JSON_ARRAY_END:
 			t->in_array = t->lines;

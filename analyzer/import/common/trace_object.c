@@ -42,10 +42,21 @@ static char *skip_spaces(char *p, const char *end)
 typedef int8_t bytes16 __attribute__((vector_size(16)));
 typedef uint64_t words2 __attribute__((vector_size(16)));
 
-/* The quote that ends the string at @p, sixteen bytes at a time; NULL: an escape
- * comes first, or the string is cut off. */
+/* @quote, which ends the string at @from, or NULL: the string is cut off. */
+static inline char *check_quote(const char *from, char *quote, const char *end)
+{
+	return (quote[-1] == '{' || is_space(quote[-1])) &&
+			       reel_json_cut(from, quote, end)
+		       ? NULL
+		       : quote;
+}
+
+/* The quote that ends the string at @p, behind its first one, sixteen bytes at a
+ * time; NULL: an escape comes first, or the string is cut off. */
 static inline char *find_quote(char *p, const char *end)
 {
+	const char *from = p;
+
 	for (; end - p >= (ptrdiff_t)sizeof(bytes16); p += sizeof(bytes16)) {
 		bytes16 v;
 		words2 found;
@@ -56,11 +67,11 @@ static inline char *find_quote(char *p, const char *end)
 			continue;
 		p += found[0] ? __builtin_ctzll(le64toh(found[0])) / 8
 			      : 8 + __builtin_ctzll(le64toh(found[1])) / 8;
-		return *p == '"' ? p : NULL;
+		return *p == '"' ? check_quote(from, p, end) : NULL;
 	}
 	while (p < end && *p != '"' && *p != '\\')
 		p++;
-	return p < end && *p == '"' ? p : NULL;
+	return p < end && *p == '"' ? check_quote(from, p, end) : NULL;
 }
 
 static bool in_number(char c)
@@ -69,9 +80,11 @@ static bool in_number(char c)
 	       c == 'e' || c == 'E';
 }
 
-/* Behind the object or array at @p: only its brackets are counted. */
+/* Behind the object or array at @p: only its brackets are counted. NULL: it is cut
+ * off, perhaps before an event. */
 static char *skip_inside(char *p, const char *end)
 {
+	const char last = *p == '{' ? '}' : ']';
 	unsigned int open = 0;
 
 	for (; p && p < end; p++) {
@@ -81,8 +94,10 @@ static char *skip_inside(char *p, const char *end)
 				break;
 		} else if (*p == '{' || *p == '[') {
 			open++;
+			if (reel_json_has_phase(p + 1, end))
+				break;
 		} else if ((*p == '}' || *p == ']') && !--open) {
-			return p + 1;
+			return *p == last ? p + 1 : NULL;
 		}
 	}
 	return NULL;
