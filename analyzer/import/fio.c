@@ -191,13 +191,16 @@ static unsigned int split_words(char *line, char *word[WORDS_MOST])
 static int read_line(struct import *im, uint64_t number, struct reel_error *err)
 {
 	char *word[WORDS_MOST];
+	/* NUL bytes would cut a word off. */
+	bool whole = strlen(im->line.data) + 1 == im->line.len;
 	unsigned int words = split_words(im->line.data, word);
 	int64_t time_us = 0, offset, length;
 	const struct action *a;
 
-	if (!words && !*im->line.data)
+	if (im->line.len == 1)
 		return 0;
-	a = parse_words(im, word, words, &time_us, &offset, &length);
+	a = whole ? parse_words(im, word, words, &time_us, &offset, &length)
+		  : NULL;
 	if (a && im->version == 2 && !strcmp(a->name, "wait")) {
 		time_us = offset;
 		if (time_us < 0 || time_us > TIME_MOST / 1000 ||

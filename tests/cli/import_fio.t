@@ -96,6 +96,10 @@ sed 's/read 4096 65536/read 4096/; s/add/frobnicate/' v3.log >bad.log
 import bad.log
 is 'lines that are no actions' "$(sql s.db "SELECT count FROM loss WHERE reason = 'not_understood'")" 2
 : >empty
+# NUL bytes, as a file system leaves them behind a crash.
+{ head -5 v3.log && printf '\000\000' && tail -n +6 v3.log && head -c 64 /dev/zero; } >nul.log
+import nul.log
+is 'a line with NUL bytes is none either' "$(sql s.db "SELECT count FROM loss WHERE reason = 'not_understood'")" 2
 check 'an empty file' 'refused --as fio empty'
 echo 'fio version 4 iolog' >newer
 check 'a newer version' 'refused newer'
