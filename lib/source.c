@@ -28,6 +28,7 @@ struct reel_source {
 	bool ended;		   /* the file has no more bytes */
 	bool inside;		   /* a member or frame */
 	bool first;		   /* no member was begun */
+	bool begun;		   /* bytes were given, or a mark left out */
 	bool stopped;		   /* before damage, by the watcher */
 	struct reel_error failure; /* reported by the next read */
 	z_stream z;
@@ -356,6 +357,21 @@ bool reel_source_stopped(const struct reel_source *s)
 	return s->stopped;
 }
 
+/* Leave out the byte order mark of UTF-8 at the beginning @p of the data: it is no
+ * part of any format. The bytes that are left of @n. */
+static size_t skip_mark(struct reel_source *s, uint8_t *p, size_t n)
+{
+	static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
+
+	if (s->begun || n < sizeof(mark))
+		return n;
+	s->begun = true;
+	if (memcmp(p, mark, sizeof(mark)) != 0)
+		return n;
+	memmove(p, p + sizeof(mark), n - sizeof(mark));
+	return n - sizeof(mark);
+}
+
 int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 			 struct reel_error *err)
 {
@@ -366,10 +382,11 @@ int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 	while (done < n && got > 0 && !s->failure.code && !s->stopped) {
 		got = read_some(s, p + done, n - done, &s->failure);
 		if (got > 0)
-			done += (size_t)got;
+			done = skip_mark(s, p, done + (size_t)got);
 		else if (got < 0)
 			reel_source_stop(s, &s->failure);
 	}
+	s->begun |= done > 0;
 	if (!done && n && s->failure.code)
 		return reel_fail(err, s->failure.code, "%s", s->failure.text);
 	return (int64_t)done;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A file as a stream of bytes, decompressed on the way: gzip, bzip2 (both of any
- * number of members) and Zstandard by their first bytes, anything else as it is.
+ * number of members) and Zstandard by their first bytes, anything else as it is. The
+ * byte order mark of UTF-8 at its beginning is left out.
  */
 #ifndef LIB_SOURCE_H
 #define LIB_SOURCE_H

@@ -93,6 +93,24 @@ for tool in gzip bzip2 zstd; do
 	check "200 damaged files of $tool" '"$O/tests/fuzz/fuzz_import" 200 1 two.$tool'
 done
 
+# --- text with a byte order mark, as editors of Windows write it --------------------
+mark=$(printf '\357\273\277')
+printf '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]}' >text.kineto
+printf '7 1700000000.000000 close(3) = 0 <0.000005>\n7 1700000001.000000 close(4) = 0 <0.000005>\n' >text.strace
+printf 'fio version 3 iolog\n0 /d add\n1 /d open\n2 /d read 0 4096\n3 /d close\n' >text.fio
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n1.5,Read,4096,Tier-2,k,Decode\n' >text.kv-trace
+printf 'epoch,rank,component,start_s,dur_s\n0,0,read,1,0.5\n' >text.timelogger
+cp log.pfw text.dftracer
+all() { sql s.db 'SELECT (SELECT format FROM source), (SELECT count(*) FROM event), (SELECT count(*) FROM v_span)'; }
+for f in text.*; do
+	import "$f"
+	all >want_all
+	{ printf %s "$mark" && cat "$f"; } >marked
+	import marked
+	all >got_all
+	check "${f#text.}: as without it" "[ \$(cut -f1 want_all | tail -1) = ${f#text.} ] && diff want_all got_all && ! losses | grep -q lines"
+done
+
 # --- standard input ------------------------------------------------------------------
 cat log.gz | import -
 events >got

@@ -142,15 +142,6 @@ static int add_line(struct import_csv *csv, const char *p, size_t len,
 	return 0;
 }
 
-/* The byte order mark of UTF-8, which some programs write. */
-static void skip_mark(const char **line, size_t *len)
-{
-	if (*len < 3 || memcmp(*line, "\xef\xbb\xbf", 3))
-		return;
-	*line += 3;
-	*len -= 3;
-}
-
 /* The lines of one row: 1; 0 at the end, or inside of quotes there; or -1. */
 static int read_row(struct import_csv *csv, struct reel_error *err)
 {
@@ -167,10 +158,8 @@ static int read_row(struct import_csv *csv, struct reel_error *err)
 		rc = import_lines_next(csv->lines, &line, &len, err);
 		if (rc <= 0)
 			return rc;
-		if (!csv->separator) {
-			skip_mark(&line, &len);
+		if (!csv->separator)
 			csv->separator = import_csv_separator(line, len);
-		}
 		if (csv->quoted && reel_buf_add(&csv->text, "\n", 1, err))
 			return -1;
 		if (!csv->quoted)
