@@ -320,6 +320,19 @@ for steps in with without; do
 		"$([ $steps = with ] && echo 'fetch 10;step 10;10 10  0.1;' || echo 'fetch 10;0 0  ;')"
 done
 
+# MTIA devices: DMA are copies, records of events and waits for them no computation.
+{
+	echo '{"schemaVersion": 1, "traceEvents": ['
+	echo '{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 7, "ts": 0, "dur": 1000},'
+	for e in dma_request:10 event_wait:700 add-dtype_Float:20 event_record:1 pe_exe:5; do
+		echo '{"ph": "X", "cat": "mtia_ccp_events", "name": "'${e%:*}'", "pid": 9, "tid": 4, "ts": '$((at += 100))', "dur": '${e#*:}', "args": {"stream": 1}},'
+	done
+	echo ']}'
+} >mtia.json
+check 'a profile of an MTIA device' 'import mtia.json'
+is 'its computation is what the device runs' "$(rows "SELECT name, count(*), sum(dur_ns) FROM v_span GROUP BY 1 ORDER BY 1")" \
+	'kernel 2 25000;memcpy 1 10000;'
+
 # --- damage -------------------------------------------------------------------
 # refused TITLE FILE: one line, exit status 1, no store, not even a half one.
 refused() {

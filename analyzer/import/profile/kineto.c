@@ -106,6 +106,15 @@ static bool is_one_of(const struct trace_text *t, const char *a, const char *b)
 	return !strcmp(t->s, a) || !strcmp(t->s, b);
 }
 
+/* An event on an MTIA device: DMA moves bytes, events of a stream do no work. */
+static enum role mtia_role_of(const struct trace_text *name)
+{
+	if (!strcmp(name->s, "dma_request"))
+		return ROLE_COPY;
+	return is_one_of(name, "event_record", "event_wait") ? ROLE_NONE
+							     : ROLE_KERNEL;
+}
+
 /* Before PyTorch 1.13 ranges are operators, recognized by their names. */
 static enum role role_of(const struct trace_event *ev)
 {
@@ -117,6 +126,8 @@ static enum role role_of(const struct trace_event *ev)
 	if (is_one_of(&ev->category, "gpu_memcpy", "Memcpy") ||
 	    is_one_of(&ev->category, "gpu_memset", "Memset"))
 		return ROLE_COPY;
+	if (!strcmp(ev->category.s, "mtia_ccp_events"))
+		return mtia_role_of(name);
 	if (!user && !is_one_of(&ev->category, "cpu_op", "Operator"))
 		return ROLE_NONE;
 	if (has_prefix(name, "ProfilerStep#"))
