@@ -337,7 +337,7 @@ static int name_unknown(const char *path, struct reel_error *err)
 	int n = head ? read_head(path, head, err) : -1;
 
 	if (n > 0)
-		unknown = import_unknown_find(head, (size_t)n);
+		unknown = import_unknown_find(path, head, (size_t)n);
 	free(head);
 	if (err->code)
 		return -1;

@@ -3,17 +3,24 @@
  * Outputs of tools that have no single operations with their times, or that need an
  * option: the message that refuses them says what to import in their place.
  *
- * Files are known by the words that their tool prints in them. Source: strace 6.1,
- * fio 3.33, blktrace 1.2, Lightning 2.6, PyTorch 2.13, Python 3.11, sysstat 12.6,
- * perf 6.1, py-spy 0.4, Nsight Systems' columns of its reports.
+ * Files are known by the words that their tool prints in them, or by their suffix.
+ * Source: strace 6.1, fio 3.33, blktrace 1.2, Lightning 2.6, PyTorch 2.13, Python
+ * 3.11, sysstat 12.6, perf 6.1, py-spy 0.4, Nsight Systems' columns of its reports;
+ * darshan-log-format.h of Darshan 2.3, Perfetto's trace_packet.proto, the manuals of
+ * TAU and Caliper.
  */
 #include "analyzer/import/unknown.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "lib/text.h"
+
 #define LINE_MOST 4096
+#define NSYS_EXPORT "nsys export --type sqlite REPORT.nsys-rep"
 
 static const char *const separators = ",;\t|";
 
@@ -132,12 +139,98 @@ static bool is_utf16(const char *head, size_t n)
 	       (!memcmp(head, "\xff\xfe", 2) || !memcmp(head, "\xfe\xff", 2));
 }
 
+/* Darshan 1 and 2: a version as text, and a number that shows the byte order. */
+static bool is_darshan_2(const char *head, size_t n)
+{
+	uint64_t magic;
+
+	if (n < 16 || (*head != '1' && *head != '2') || head[1] != '.')
+		return false;
+	memcpy(&magic, head + 8, sizeof(magic));
+	return le64toh(magic) == 6567223 || be64toh(magic) == 6567223;
+}
+
+/* The varint at *@at, which moves behind it. False: it is cut off, or too long. */
+static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+	*out = 0;
+	for (unsigned int shift = 0; *at < end && shift < 64; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		*out |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return true;
+	}
+	return false;
+}
+
+#define PROTOBUF_BYTES 2	/* the wire type of a message */
+#define PERFETTO_PACKET 1	/* Trace.packet */
+#define PERFETTO_SEQUENCE_ID 10 /* TracePacket.trusted_packet_sequence_id */
+
+/* Has the packet the number of its sequence? Perfetto's service puts it in each. */
+static bool is_packet(const uint8_t *at, const uint8_t *end)
+{
+	static const uint8_t fixed[8] = {[1] = 8, [5] = 4}; /* bytes, by type */
+	uint64_t key, n;
+
+	while (at < end && read_varint(&at, end, &key)) {
+		if (key == PERFETTO_SEQUENCE_ID << 3)
+			return true;
+		n = fixed[key & 7];
+		if (!n && !read_varint(&at, end, &n))
+			return false;
+		if ((key & 7) && n > (uint64_t)(end - at))
+			return false;
+		at += key & 7 ? n : 0;
+	}
+	return false;
+}
+
+/* Packets only, as far as the head goes, with one of a sequence among them. */
+static bool is_perfetto(const char *head, size_t n)
+{
+	const uint8_t *at = (const uint8_t *)head, *end = at + n;
+	bool found = false;
+
+	while (at < end) {
+		uint64_t len;
+
+		if (*at++ != (PERFETTO_PACKET << 3 | PROTOBUF_BYTES))
+			return false;
+		if (!read_varint(&at, end, &len))
+			break;
+		if (len > (uint64_t)(end - at))
+			len = (uint64_t)(end - at);
+		found |= is_packet(at, at + len);
+		at += len;
+	}
+	return found;
+}
+
+/* Formats of which the content is not known here. */
+static const struct {
+	const char *suffix;
+	struct import_unknown unknown;
+} suffixes[] = {
+	{".nsys-rep", {"a report of Nsight Systems", NSYS_EXPORT}},
+	{".qdrep", {"a report of Nsight Systems", NSYS_EXPORT}},
+	{".qdstrm",
+	 {"a raw stream of Nsight Systems",
+	  "QdstrmImporter, then " NSYS_EXPORT}},
+	{".otf2",
+	 {"a trace of OTF2, as Score-P writes it", "ioreel record -- CMD"}},
+};
+
 /* Each is of the first kind that it looks like. */
 static const struct {
 	const char *words[2]; /* all are in the head */
 	bool (*look)(const char *head, size_t n);
 	struct import_unknown unknown;
 } known[] = {
+	{{"anchor.xml", ""},
+	 is_archive,
+	 {"a profile of Score-P, which has sums only", "ioreel record -- CMD"}},
 	{{"", ""},
 	 is_archive,
 	 {"an archive of files", "its files, unpacked into a folder"}},
@@ -179,8 +272,7 @@ static const struct {
 	 {"a trace of blktrace, which knows no files", "ioreel record -- CMD"}},
 	{{"", ""},
 	 is_parquet,
-	 {"Parquet", "a CSV of its rows; of Nsight Systems, "
-		     "nsys export --type sqlite REPORT.nsys-rep"}},
+	 {"Parquet", "a CSV of its rows; of Nsight Systems, " NSYS_EXPORT}},
 	{{"", ""},
 	 is_perf_data,
 	 {"a recording of perf", "strace -f -y -ttt -T -o FILE CMD"}},
@@ -199,16 +291,52 @@ static const struct {
 	  "the JSON of its export_chrome_trace()"}},
 	{{"Total Time (ns)", "Avg (ns)"},
 	 NULL,
-	 {"a table of nsys stats, which has sums only",
-	  "nsys export --type sqlite REPORT.nsys-rep"}},
+	 {"a table of nsys stats, which has sums only", NSYS_EXPORT}},
+	{{"\"TraceProcessEvent\"", ""},
+	 NULL,
+	 {"nsys export's JSON", NSYS_EXPORT}},
+	{{"", ""},
+	 is_darshan_2,
+	 {"a log of Darshan 1 or 2, whose counters are others",
+	  "Darshan 3, or ioreel record -- CMD"}},
+	{{"", ""},
+	 is_perfetto,
+	 {"a trace of Perfetto", "traceconv json FILE NEW.json"}},
+	{{"templated_functions", "# Name Calls Subrs"},
+	 NULL,
+	 {"a profile of TAU, which has sums only",
+	  "a trace of TAU (TAU_TRACE=1) through tau_trace2json -chrome"}},
+	{{"__rec=", ""},
+	 NULL,
+	 {"a file of Caliper",
+	  "cali2traceevent.py FILE NEW.json, of Caliper's event-trace"}},
+	{{"\"column_metadata\"", "\"nodes\""},
+	 NULL,
+	 {"a profile of Caliper, which has sums only",
+	  "Caliper's event-trace through cali2traceevent.py"}},
+	{{"\"sysstat\"", "\"hosts\""},
+	 NULL,
+	 {"sysstat's JSON, which knows no calls", "ioreel record -- CMD"}},
+	{{"Attaching ", " probe"},
+	 NULL,
+	 {"a text of bpftrace, of any form",
+	  "strace -f -y -ttt -T -o FILE CMD, or a CSV with --map"}},
+	{{"brain.Event:", ""},
+	 NULL,
+	 {"TensorBoard's scalars and graphs, which have no times of calls",
+	  "the profile in its folder plugins/profile"}},
 	{{"", ""},
 	 is_table,
 	 {"perhaps a CSV",
 	  "ioreel import --map start=COLUMN,duration=COLUMN,call=COLUMN"}},
 };
 
-const struct import_unknown *import_unknown_find(const char *head, size_t n)
+const struct import_unknown *import_unknown_find(const char *path,
+						 const char *head, size_t n)
 {
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		if (reel_text_ends(path, suffixes[i].suffix))
+			return &suffixes[i].unknown;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (has_word(head, n, known[i].words[0]) &&
 		    has_word(head, n, known[i].words[1]) &&

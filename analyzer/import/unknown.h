@@ -10,7 +10,9 @@ struct import_unknown {
 	const char *try; /* a command or a source */
 };
 
-/* The output of a tool that begins with the @n bytes @head; NULL: not known. */
-const struct import_unknown *import_unknown_find(const char *head, size_t n);
+/* The output of a tool, the file @path, that begins with the @n bytes @head; NULL: not
+ * known. */
+const struct import_unknown *import_unknown_find(const char *path,
+						 const char *head, size_t n);
 
 #endif

@@ -60,6 +60,23 @@ refused '{\n "schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 2, "name": "[pytor
 	export_chrome_trace
 refused 'Time (%%),Total Time (ns),Instances,Avg (ns),Name\n60.0,6000000,100,60000.0,k\n' 'nsys export --type sqlite'
 refused 'PAR1\025\004\025' 'a CSV of its rows'
+refused '2.06\000\000\000\000\067\065\144\000\000\000\000\000more' 'Darshan 3'
+refused '1.24\000\000\000\000\000\000\000\000\000\144\065\067more' 'Darshan 3'
+refused '\012\002\032\000\012\007\030\001\120\001\042\001a\012\004\100\005\120\001' 'traceconv json FILE'
+refused 'Attaching 2 probes...\n123 read 4096\n' 'a CSV with --map'
+refused '{"sysstat": {\n\t"hosts": [\n' 'ioreel record'
+refused '14 templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl ProfileCalls #\n' tau_trace2json
+refused '{"Type":48,"TraceProcessEvent":{"startNs":"12","endNs":"13"}}\n' 'nsys export --type sqlite'
+refused '{\n"data": [\n[1]\n],\n"columns": [ "path" ],\n"column_metadata": [ {} ],\n"nodes": [ {} ]\n}' cali2traceevent
+refused '__rec=node,id=12,attr=10,data=1,parent=3\n' cali2traceevent
+refused '\030\000\000\000\000\000\000\000\243\177\113\042\011\000\000\032\015brain.Event:2' plugins/profile
+refused "$(printf 'anchor.xml%%0247d' 0)ustar\\00000" 'ioreel record'
+for suffix in nsys-rep qdrep qdstrm otf2; do
+	printf '\001\002\003' >job.$suffix
+	check "refused by its name: .$suffix" "! \"$IOREEL\" import -q job.$suffix 2>err && grep -q 'job.$suffix.*: it is .*; try: ' err"
+done
+printf '\012\002\032\000\012\007\030\001\100\001\042\001a' >unknown
+check 'messages of another kind are no trace of Perfetto' '! "$IOREEL" import unknown 2>err && ! grep -q try err'
 printf 'A text, as any.\nIt has words, and commas.\n' >unknown
 printf '{"a": 1, "b": 2, "c": 3}\n{"a": 2, "b": 3, "c": 4}\n' >lines
 check 'lines of JSON are no CSV' '! "$IOREEL" import lines 2>err && ! grep -q try err'
