@@ -367,6 +367,23 @@ int reel_import_unknown(const char *path, struct reel_error *err)
 	return rc;
 }
 
+/* No format has text in two bytes: say so before its first line is not understood. */
+static int refuse_encoding(const struct import_input *in,
+			   struct reel_error *err)
+{
+	for (int i = 0; i < in->paths; i++) {
+		struct reel_error other = {0};
+		char *head = malloc(HEAD_BYTES);
+		int n = head ? read_head(in->path[i], head, &other) : -1;
+		bool wide = n > 0 && import_unknown_is_utf16(head, (size_t)n);
+
+		free(head);
+		if (wide)
+			return name_unknown(in->path[i], err);
+	}
+	return 0;
+}
+
 static int unknown_format(const char *path, struct reel_error *err)
 {
 	if (reel_import_unknown(path, err))
@@ -403,6 +420,8 @@ static int add_known(struct import_input *in, const char *path,
 		return 0;
 	}
 	rc = add_input(&one, path, err);
+	if (!rc && forced)
+		rc = refuse_encoding(&one, err);
 
 	found = rc ? NULL : importer_of(&one);
 	if (!rc && !forced && !found)

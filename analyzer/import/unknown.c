@@ -132,8 +132,7 @@ static bool is_perf_data(const char *head, size_t n)
 	return n >= 8 && !memcmp(head, "PERFILE2", 8);
 }
 
-/* The byte order mark in two bytes, of either order. */
-static bool is_utf16(const char *head, size_t n)
+bool import_unknown_is_utf16(const char *head, size_t n)
 {
 	return n >= 2 &&
 	       (!memcmp(head, "\xff\xfe", 2) || !memcmp(head, "\xfe\xff", 2));
@@ -235,7 +234,7 @@ static const struct {
 	 is_archive,
 	 {"an archive of files", "its files, unpacked into a folder"}},
 	{{"", ""},
-	 is_utf16,
+	 import_unknown_is_utf16,
 	 {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE >NEW"}},
 	{{"% time     seconds", "usecs/call"},
 	 NULL,

@@ -3,6 +3,7 @@
 #ifndef ANALYZER_IMPORT_UNKNOWN_H
 #define ANALYZER_IMPORT_UNKNOWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct import_unknown {
@@ -14,5 +15,8 @@ struct import_unknown {
  * known. */
 const struct import_unknown *import_unknown_find(const char *path,
 						 const char *head, size_t n);
+
+/* Do the @n bytes @head begin with the byte order mark of UTF-16? */
+bool import_unknown_is_utf16(const char *head, size_t n);
 
 #endif

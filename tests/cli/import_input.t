@@ -111,6 +111,10 @@ for f in text.*; do
 	check "${f#text.}: as without it" "[ \$(cut -f1 want_all | tail -1) = ${f#text.} ] && diff want_all got_all && ! losses | grep -q lines"
 done
 
+printf '\377\376t\000s\000\012\000' >wide.csv
+check 'text in UTF-16 is named, also with --map' '! "$IOREEL" import --map start=ts wide.csv -o no.db 2>err &&
+	grep -q "wide.csv.*UTF-16; try: iconv" err && [ ! -e no.db ]'
+
 # --- standard input ------------------------------------------------------------------
 cat log.gz | import -
 events >got
