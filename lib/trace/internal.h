@@ -116,7 +116,7 @@ struct reel_trace {
 };
 
 /* The state of decoding one block; trace_decoder_fini() frees it. */
-/* What a record takes from those before it in the block. */
+/* The values that a record takes from those before it in the block. */
 struct trace_previous {
 	uint64_t ticks;	     /* end of the previous record */
 	uint64_t offset_end; /* of the previous record with an offset */
