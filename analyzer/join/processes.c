@@ -278,6 +278,11 @@ static void widen_row(struct join *j, struct reel_writer_process *to,
 		to->command = from->command;
 	if (!to->cwd || !*to->cwd)
 		to->cwd = from->cwd;
+	if (to->ended && !strcmp(to->ended, "unknown"))
+		to->ended = from->ended;
+	/* The framework of a source reported it; other roles are of its process tree. */
+	if (from->role && !strcmp(from->role, "worker"))
+		to->role = from->role;
 	if (from->start_ns < to->start_ns)
 		to->start_ns = from->start_ns;
 	if (from->end_ns > to->end_ns)

@@ -47,6 +47,18 @@ check 'the report counts them' '"$IOREEL" report s.db | grep -q "1 rank, 2 loade
 is 'their share of I/O: reads, opens and closes of all batches but 10 bytes' \
 	"$(rows 'SELECT round(worker_call_share * (SELECT sum(end_ns - start_ns) FROM process WHERE role = '"'worker'"')) FROM v_rank')" \
 	"$((240 * 62000)).0;"
+# A store whose framework has reported them, whatever the order of the sources.
+import job.strace job.chrome.json
+cp s.db reported.db && python3 -c 'import sqlite3
+db = sqlite3.connect("reported.db")
+db.execute("UPDATE process SET role = ?, ended = ? WHERE pid IN (4243, 4244)", ("worker", "_exit"))
+db.commit()'
+for sources in 'job.strace reported.db' 'reported.db job.strace'; do
+	import $sources
+	is "workers and exits that one source reports: $sources" \
+		"$(rows 'SELECT pid, role, ended FROM process ORDER BY pid')" \
+		'4242 main unknown;4243 worker _exit;4244 worker _exit;4245 child unknown;'
+done
 import job.strace job.chrome.json
 is 'without a profile nothing says that they are' "$(rows "SELECT count(*) FROM process WHERE role = 'worker'")" '0;'
 
