@@ -155,7 +155,7 @@ static void print_cells(const char *title, const struct reel_likeness *l,
 			const struct reel_likeness *c =
 				&l[i < k ? i * n + k : k * n + i];
 
-			if (cosine && !c->has_cosine)
+			if (cosine ? !c->has_cosine : !c->has_d)
 				printf("%8s", "-");
 			else
 				printf("%8.4f",

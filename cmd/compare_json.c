@@ -262,11 +262,12 @@ int compare_json_pair(const struct compare_pair *p, struct reel_error *err)
 {
 	const struct reel_likeness *l = p->likeness;
 	json_t *doc = json_pack(
-		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:o, "
+		"{s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, "
 		"s:o}",
 		"a", reel_json_name(p->a), "b", reel_json_name(p->b), "cosine",
 		real_or_null(l->has_cosine, l->cosine), "factors_used",
-		factors_used(l), "max_abs_d", l->max_abs_d, "worst_factor",
+		factors_used(l), "max_abs_d",
+		real_or_null(l->has_d, l->max_abs_d), "worst_factor",
 		worst_json(l), "factors", factors_json(l), "threads_a",
 		(json_int_t)l->threads_a, "threads_b", (json_int_t)l->threads_b,
 		"threads_same", (json_int_t)l->threads_same,
@@ -292,7 +293,7 @@ int compare_json_pair(const struct compare_pair *p, struct reel_error *err)
 static json_t *cell_json(const struct reel_likeness *l, bool cosine)
 {
 	return cosine ? real_or_null(l->has_cosine, l->cosine)
-		      : json_real(l->max_abs_d);
+		      : real_or_null(l->has_d, l->max_abs_d);
 }
 
 static json_t *matrix_json(const struct reel_likeness *l, size_t n, bool cosine)

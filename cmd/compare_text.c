@@ -406,7 +406,9 @@ void compare_print_explanation(const struct reel_likeness *l,
 {
 	putchar('\n');
 	if (!e->costs) {
-		reel_columns_wrapped("No factor differs.", 2, 0);
+		reel_columns_wrapped(l->has_d ? "No factor differs."
+					      : "No run has a factor.",
+				     2, 0);
 	} else {
 		print_most(l, &e->cost[0]);
 		printf("%-28s%10s%12s%10s%14s\n", "  without", "d", "cosine",

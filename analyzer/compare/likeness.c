@@ -127,6 +127,7 @@ static void find_cosine(struct reel_likeness *l)
 		struct reel_factor *f = &l->factor[i];
 
 		find_difference(f);
+		l->has_d = l->has_d || f->has_a || f->has_b;
 		if (l->worst < 0 ? f->d != 0 : fabs(f->d) > l->max_abs_d)
 			l->worst = i;
 		l->max_abs_d = fmax(l->max_abs_d, fabs(f->d));

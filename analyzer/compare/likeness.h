@@ -39,6 +39,7 @@ struct reel_likeness {
 	int factors;
 	bool has_cosine;
 	double cosine;
+	bool has_d; /* a run has a factor; else max_abs_d is of none */
 	double max_abs_d;
 	int worst; /* index of max |d|, -1: none */
 	int64_t threads_a, threads_b;

@@ -283,6 +283,15 @@ import json, sys
 d = json.load(sys.stdin)
 assert abs(d[\"wait_share_a\"] - 0.6) < 1e-9 and abs(d[\"wait_share_b\"] - 0.1) < 1e-9, d
 assert (d[\"compute_source_a\"], d[\"compute_source_b\"]) == (\"compute spans\", \"GPU kernels\"), d"'
+check 'two runs without a factor have no largest difference' 'ioreel compare --json slow.json gpu.json >pair &&
+	ioreel compare --json slow.json gpu.json a.reel >matrix && python3 -c "
+import json
+assert json.load(open(\"pair\"))[\"max_abs_d\"] is None
+most = json.load(open(\"matrix\"))[\"max_abs_d\"]
+assert most[0] == [None, None, 1] and most[2] == [1, 1, 0], most"'
+check 'nor is their vector without a difference' \
+	'ioreel compare --explain slow.json gpu.json >out && grep -qx "No run has a factor." out &&
+	ioreel compare slow.json gpu.json a.reel >out && grep -q "^  #1 *- *- *1.0000$" out'
 check 'the manual shows every option' \
 	'grep -qF "Fl -explain" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
 	grep -qF "Fl -class" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'
