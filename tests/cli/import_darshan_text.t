@@ -93,6 +93,10 @@ import dxt.txt
 is 'segments alone: the collective calls are not known' "$(mpiio)" 'write 1 '
 check 'nor does the report give a share' \
 	'"$IOREEL" report s.db >out && grep -q "MPI-IO write 8.19 kB in 1 call$" out'
+if python3 -c 'import jsonschema' 2>err; then
+	check 'the document fits the schema' "\"$IOREEL\" report --json s.db >out.json && python3 -c 'import json, jsonschema
+jsonschema.validate(json.load(open(\"out.json\")), json.load(open(\"$TOP/schemas/report.schema.json\")))'"
+fi
 for n in 1 2; do
 	{
 		cat job.txt
