@@ -191,10 +191,13 @@ HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
 -- calls on code and system files. mappings: 1, each mapping of a file was seen: by
 -- ioreel and strace, and by another tool if its file has one. whole: 0, calls are left
 -- out in an unknown number, as of a module DXT of Darshan that ran out of memory: times
--- of I/O are lower bounds, and shares of it are not known.
+-- of I/O are lower bounds, and shares of it are not known. metadata: 1, calls that are
+-- no reads and writes were seen: by ioreel and strace, and by another tool if its file
+-- has one, which segments of DXT do not.
 -- unit: 0 or 1    empty: no row
 -- source: ioreel-store(5), "Imports"
-CREATE VIEW v_measured (by_events, by_counters, recorded, mappings, whole) AS
+CREATE VIEW v_measured (by_events, by_counters, recorded, mappings, whole,
+	metadata) AS
 WITH known(recorded) AS (SELECT NOT EXISTS (SELECT 1 FROM source)
 	OR EXISTS (SELECT 1 FROM source WHERE format = 'ioreel'))
 SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
@@ -203,5 +206,8 @@ SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
 	recorded, recorded OR EXISTS (SELECT 1 FROM mapped_io)
 		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace'),
 	NOT EXISTS (SELECT 1 FROM loss
-		WHERE unit = 'modules' AND reason GLOB '*DXT_*')
+		WHERE unit = 'modules' AND reason GLOB '*DXT_*'),
+	recorded OR EXISTS (SELECT 1 FROM v_call
+			WHERE call_group NOT IN ('read', 'write'))
+		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace')
 FROM run, known;

@@ -41,11 +41,13 @@ FROM file_io i JOIN file f USING (file_id);
 
 -- v_class: sums by class of file. Calls on directories, and on files that were
 -- only looked up, are in the sums.
--- unit: files, calls, bytes, ns    empty: no row
+-- unit: files, calls, bytes, ns    empty: no row; NULL opens and meta_ns, of an import
+-- that does not know them (v_measured)
 -- source: ioreel-store(5), "Classes"
 CREATE VIEW v_class (class, files, opens, reads, writes, read_bytes,
 	write_bytes, read_ns, write_ns, meta_ns) AS
-SELECT class, sum(is_file), sum(opens), sum(reads), sum(writes), sum(read_bytes),
-	sum(write_bytes), sum(read_ns), sum(write_ns), sum(meta_ns)
-FROM v_file
+SELECT class, sum(is_file), iif(metadata, sum(opens), NULL), sum(reads), sum(writes),
+	sum(read_bytes), sum(write_bytes), sum(read_ns), sum(write_ns),
+	iif(metadata, sum(meta_ns), NULL)
+FROM v_file, v_measured
 GROUP BY class;

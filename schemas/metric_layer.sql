@@ -5,7 +5,8 @@
 -- streams of STDIO (libc makes their reads and writes without a POSIX call that
 -- a tracer sees) and mappings. MPI-IO is in the sum only when no layer below it
 -- moved bytes.
--- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration
+-- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration; NULL
+-- meta_calls, of an import that does not know them (v_measured)
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_layer (layer, reads, writes, meta_calls, read_bytes, write_bytes,
 	dur_ns, in_total) AS
@@ -16,7 +17,9 @@ WITH one AS MATERIALIZED (
 		coalesce(sum(calls) FILTER (WHERE call_group = 'write'
 			AND call <> 'map_write'), 0) AS writes,
 		coalesce(sum(calls) FILTER (WHERE call_group
-			NOT IN ('read', 'write')), 0) AS meta_calls,
+			NOT IN ('read', 'write')),
+			(SELECT iif(metadata, 0, NULL) FROM v_measured))
+			AS meta_calls,
 		coalesce(sum(bytes) FILTER (WHERE call_group = 'read'), 0)
 			AS read_bytes,
 		coalesce(sum(bytes) FILTER (WHERE call_group = 'write'), 0)

@@ -119,7 +119,8 @@ HAVING sum(iif(call IN ('map_read', 'map_write'), 0, calls)) > 0
 
 -- v_process: I/O of each process of the job. sum_ns: the sum of the durations,
 -- a copy between two files once.
--- unit: calls, bytes, ns    empty: no row
+-- unit: calls, bytes, ns    empty: no row; NULL meta_calls, of an import that does not
+-- know them (v_measured)
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_process (process_id, pid, rank, role, reads, writes, meta_calls,
 	read_bytes, write_bytes, sum_ns, errors, files) AS
@@ -128,7 +129,8 @@ SELECT p.process_id, p.pid, p.rank, p.role,
 		AND r.name <> 'map_read'), 0),
 	coalesce(sum(r.calls) FILTER (WHERE r.call_group = 'write'
 		AND r.name <> 'map_write'), 0),
-	coalesce(sum(r.calls) FILTER (WHERE r.call_group NOT IN ('read', 'write')), 0),
+	coalesce(sum(r.calls) FILTER (WHERE r.call_group NOT IN ('read', 'write')),
+		(SELECT iif(metadata, 0, NULL) FROM v_measured)),
 	coalesce(sum(r.bytes) FILTER (WHERE r.call_group = 'read'), 0),
 	coalesce(sum(r.bytes) FILTER (WHERE r.call_group = 'write'), 0),
 	coalesce((SELECT t.sum_ns FROM io_time t
@@ -183,8 +185,8 @@ GROUP BY p.process_id;
 -- Where an import has only counters, files, calls and bytes are their sums
 -- (v_counter_total).
 -- unit: as the columns say    empty: 0 calls and bytes, NULL times; all NULL, an
--- import without I/O; NULL bytes, calls of an import without sizes; NULL code and
--- mapped bytes, of an import that does not know them (v_measured)
+-- import without I/O; NULL bytes, calls of an import without sizes; NULL meta_calls,
+-- code and mapped bytes, of an import that does not know them (v_measured)
 -- source: ioreel-store(5), "Operations", "Time", "Completeness"
 CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes,
 	threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events,
@@ -209,8 +211,8 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group
 			WHERE call_group = 'write')
 		WHEN by_counters THEN (SELECT writes FROM v_counter_total) END,
-	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group
-			WHERE call_group NOT IN ('read', 'write'))
+	CASE WHEN by_events THEN (SELECT iif(metadata, coalesce(sum(calls), 0), NULL)
+			FROM v_group WHERE call_group NOT IN ('read', 'write'))
 		WHEN by_counters THEN (SELECT meta_calls FROM v_counter_total)
 		END,
 	CASE WHEN by_events THEN (SELECT iif(count(*) > count(bytes), NULL,

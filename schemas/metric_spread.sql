@@ -15,7 +15,7 @@ CREATE VIEW v_spread (world, role, figure, unit, processes, mean, min, max,
 	most_pid, imbalance) AS
 WITH one AS MATERIALIZED (
 	SELECT v.*, w.world, coalesce(t.union_ns, 0) AS io_ns,
-		v.reads + v.writes + v.meta_calls > 0 AS calls
+		v.reads + v.writes + coalesce(v.meta_calls, 0) > 0 AS calls
 	FROM v_process v
 	LEFT JOIN io_time t ON t.process_id = v.process_id AND t.op = 'io'
 	LEFT JOIN v_world w ON w.process_id = v.process_id

@@ -59,12 +59,13 @@ ORDER BY call_id, message;
 CREATE VIEW v_report_files (path, kind, class, size_bytes, shared, opens, reads,
 	writes, meta_calls, errors, eof_reads, read_bytes, write_bytes, read_ns,
 	write_ns, meta_ns, mapped_bytes, time_ns, backward) AS
-SELECT path, kind, class, size_bytes, shared, opens, reads, writes, meta_calls,
-	errors, eof_reads, read_bytes, write_bytes, read_ns, write_ns, meta_ns,
-	mapped_bytes, CASE WHEN reads + writes + meta_calls > 0
+SELECT path, kind, class, size_bytes, shared, iif(metadata, opens, NULL), reads,
+	writes, iif(metadata, meta_calls, NULL), errors, eof_reads, read_bytes,
+	write_bytes, read_ns, write_ns, iif(metadata, meta_ns, NULL), mapped_bytes,
+	CASE WHEN reads + writes + meta_calls > 0
 		THEN nullif(read_ns + write_ns + meta_ns, 0) ELSE 0 END AS time_ns,
 	(SELECT s.random FROM file_sequence s WHERE s.file_id = f.file_id)
-FROM v_file f
+FROM v_file f, v_measured
 UNION ALL
 SELECT path, 'file', NULL, NULL, shared, opens, reads, writes, meta_calls, NULL,
 	NULL, read_bytes, write_bytes, read_ns, write_ns, meta_ns, NULL,
@@ -113,7 +114,7 @@ CREATE VIEW v_report_processes (process_id, pid, rank, role, reads, writes,
 SELECT v.process_id, v.pid, v.rank, v.role, iif(by_events, v.reads, NULL),
 	iif(by_events, v.writes, NULL), iif(by_events, v.meta_calls, NULL),
 	iif(by_events, v.read_bytes, NULL), iif(by_events, v.write_bytes, NULL),
-	CASE WHEN v.reads + v.writes + v.meta_calls > 0
+	CASE WHEN v.reads + v.writes + coalesce(v.meta_calls, 0) > 0
 		THEN nullif(v.sum_ns, 0) WHEN by_events THEN 0 END,
 	iif(by_events, v.errors, NULL), iif(by_events, v.files, NULL), p.host_id,
 	w.world, nullif(t.union_ns, 0), h.name
@@ -172,7 +173,10 @@ GROUP BY 1, 2;
 CREATE VIEW v_report_bins (start_ns, width_ns, reads, writes, meta_calls,
 	messages, read_bytes, write_bytes, read_ns, write_ns, meta_ns, processes,
 	heatmap) AS
-SELECT *, 0 FROM v_timeline
+SELECT start_ns, width_ns, reads, writes, iif(metadata, meta_calls, NULL), messages,
+	read_bytes, write_bytes, read_ns, write_ns, iif(metadata, meta_ns, NULL),
+	processes, 0
+FROM v_timeline, v_measured
 UNION ALL
 SELECT start_ns, width_ns, NULL, NULL, NULL, NULL, read_bytes, write_bytes, NULL,
 	NULL, NULL, ranks, 1
@@ -189,8 +193,8 @@ SELECT start_ns, reads, writes, meta_calls, read_bytes * 1e9 / width_ns,
 	write_bytes * 1e9 / width_ns, read_ns, write_ns, meta_ns, processes,
 	width_ns, heatmap
 FROM v_report_bins
-WHERE coalesce(reads + writes + meta_calls, 0) + read_bytes + write_bytes
-	+ coalesce(read_ns + write_ns + meta_ns, 0) > 0
+WHERE coalesce(reads + writes, 0) + coalesce(meta_calls, 0) + read_bytes + write_bytes
+	+ coalesce(read_ns + write_ns, 0) + coalesce(meta_ns, 0) > 0
 ORDER BY start_ns;
 
 -- v_report_losses: the reasons of loss, with the process.

@@ -91,6 +91,12 @@ is 'both texts are one job' "$(sql s.db 'SELECT (SELECT count(*) FROM process),
 mpiio() { sql s.db "SELECT op, calls, collective_calls FROM v_mpiio" | tr "$tab" ' '; }
 import dxt.txt
 is 'segments alone: the collective calls are not known' "$(mpiio)" 'write 1 '
+is 'nor are opens and other calls, which no segment is' "$("$IOREEL" report --json s.db | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+print(r["totals"]["meta_calls"], {row[key] for part, keys in {"layers": ["meta_calls"], "processes": ["meta_calls"],
+    "classes": ["opens", "meta_ns"], "files": ["opens", "meta_calls", "meta_ns"], "timeline": ["meta_calls", "meta_ns"]}.items()
+    for row in r[part] for key in keys}, [s["mean"] for s in r["spread"] if s["figure"] in ("sum_ns", "meta_calls")])')" \
+	'None {None} [437500000.0, None]'
 check 'nor does the report give a share' \
 	'"$IOREEL" report s.db >out && grep -q "MPI-IO write 8.19 kB in 1 call$" out'
 if python3 -c 'import jsonschema' 2>err; then
