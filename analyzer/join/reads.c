@@ -42,10 +42,11 @@ struct bursts {
 	uint32_t *last; /* by thread: its last burst + 1 */
 	uint32_t threads;
 	bool *wanted; /* by thread */
+	int64_t *pid; /* by thread; 0: not known */
 };
 
 struct fetches {
-	struct join_series start, end;
+	struct join_series start, end, pid;
 	int64_t rank; /* of all; REEL_NO_OFFSET: not known */
 };
 
@@ -55,11 +56,12 @@ static int read_fetches(struct fetches *f, const struct join_source *source,
 			struct reel_error *err)
 {
 	static const char sql[] =
-		"WITH f AS MATERIALIZED (SELECT s.start_ns, s.dur_ns, p.rank "
+		"WITH f AS MATERIALIZED (SELECT s.start_ns, s.dur_ns, p.rank, "
+		"coalesce(p.pid, 0) AS pid "
 		"FROM span s JOIN thread t USING (thread_id) "
 		"JOIN process p USING (process_id) "
 		"WHERE s.name = 'fetch' AND s.closed) "
-		"SELECT start_ns, start_ns + dur_ns, rank FROM f "
+		"SELECT start_ns, start_ns + dur_ns, rank, pid FROM f "
 		"WHERE rank IS (SELECT min(rank) FROM f) ORDER BY start_ns";
 	sqlite3_stmt *q = NULL;
 	int rc = reel_store_prepare(source->st, &q, sql, err);
@@ -69,7 +71,9 @@ static int read_fetches(struct fetches *f, const struct join_source *source,
 	       sqlite3_step(q) == SQLITE_ROW) {
 		rc = join_series_add(&f->start, sqlite3_column_int64(q, 0),
 				     err) ||
-		     join_series_add(&f->end, sqlite3_column_int64(q, 1), err);
+		     join_series_add(&f->end, sqlite3_column_int64(q, 1),
+				     err) ||
+		     join_series_add(&f->pid, sqlite3_column_int64(q, 3), err);
 		if (sqlite3_column_type(q, 2) != SQLITE_NULL)
 			f->rank = sqlite3_column_int64(q, 2);
 	}
@@ -82,7 +86,7 @@ static int choose_threads(struct bursts *b, const struct join_source *source,
 			  int64_t rank, struct reel_error *err)
 {
 	static const char sql[] =
-		"SELECT thread_id, rank FROM thread JOIN process "
+		"SELECT thread_id, rank, pid FROM thread JOIN process "
 		"USING (process_id)";
 	sqlite3_stmt *q = NULL;
 	int64_t most = 0;
@@ -95,13 +99,17 @@ static int choose_threads(struct bursts *b, const struct join_source *source,
 	b->threads = (uint32_t)most + 1;
 	b->last = reel_alloc(b->threads, sizeof(*b->last), err);
 	b->wanted = reel_alloc(b->threads, sizeof(*b->wanted), err);
-	if (!b->last || !b->wanted ||
+	b->pid = reel_alloc(b->threads, sizeof(*b->pid), err);
+	if (!b->last || !b->wanted || !b->pid ||
 	    reel_store_prepare(source->st, &q, sql, err))
 		return -1;
-	while (rank != REEL_NO_OFFSET && sqlite3_step(q) == SQLITE_ROW) {
+	while (sqlite3_step(q) == SQLITE_ROW) {
 		int64_t id = sqlite3_column_int64(q, 0);
 
-		if (id > 0 && id <= most &&
+		if (id <= 0 || id > most)
+			continue;
+		b->pid[id] = sqlite3_column_int64(q, 2);
+		if (rank != REEL_NO_OFFSET &&
 		    sqlite3_column_type(q, 1) != SQLITE_NULL &&
 		    sqlite3_column_int64(q, 1) == rank)
 			any = b->wanted[id] = true;
@@ -177,6 +185,25 @@ static void bursts_fini(struct bursts *b)
 	free(b->at);
 	free(b->last);
 	free(b->wanted);
+	free(b->pid);
+}
+
+/* Are most bursts of other processes than the fetches, such as loader workers? Where
+ * pids are not known, no. */
+static bool are_apart(const struct bursts *b, const struct fetches *f)
+{
+	int64_t pid = f->pid.n ? f->pid.at[0] : 0;
+	size_t apart = 0;
+
+	for (size_t i = 1; i < f->pid.n; i++)
+		if (f->pid.at[i] != pid)
+			return false;
+	for (size_t i = 0; pid && i < b->n; i++) {
+		int64_t of = b->pid[b->at[i].thread];
+
+		apart += of && of != pid;
+	}
+	return apart > b->n / 2;
 }
 
 /* --- the match ------------------------------------------------------------ */
@@ -335,7 +362,8 @@ static struct limit steadier_of(struct limit a, struct limit b)
 /*
  * The middle between the limits; without one of them, the other, from which the true
  * shift is up to @period_ns away, and the length of a burst if its end was taken. Bursts
- * that the end of a fetch causes end after it: no low limit.
+ * that the end of a fetch causes end after it: no low limit. Only that causes those of
+ * workers.
  */
 static int measure(struct join_shift *out, const struct place *place,
 		   const struct bursts *b, const struct fetches *f,
@@ -357,7 +385,9 @@ static int measure(struct join_shift *out, const struct place *place,
 	    find_limit(&handed_out, place, reach_ns, &e->start, &f->end, EDGE,
 		       HIGH_LEAST, err))
 		return -1;
-	high = steadier_of(high, handed_out);
+	high = handed_out.found && are_apart(b, f)
+		       ? handed_out
+		       : steadier_of(high, handed_out);
 	low.found &= !high.found || low.ns <= high.ns;
 	*out = (struct join_shift){
 		place->at_ns, period_ns + burst_ns + place->width_ns, "reads"};
@@ -393,6 +423,7 @@ static int match_sides(struct join_shift *out, const struct join_source *io,
 		rc = measure(out, &place, &b, &f, &e, period_ns, err) ? -1 : 1;
 	join_series_fini(&f.start);
 	join_series_fini(&f.end);
+	join_series_fini(&f.pid);
 	join_series_fini(&e.start);
 	join_series_fini(&e.end);
 	bursts_fini(&b);

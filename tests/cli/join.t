@@ -194,6 +194,28 @@ is 'reads of a worker that begins 50 ms after its fetch: within the bound' \
 	"$(rows "SELECT abs((SELECT min(start_ns) FROM event) - min(start_ns + dur_ns) - 50000000) < (SELECT shift_error_ns
 		FROM source WHERE source_id = 2) FROM span WHERE name = 'fetch'" \
 		"SELECT abs((SELECT min(start_ns) FROM event) - min(start_ns + dur_ns)) < 10000000 FROM span WHERE name = 'fetch'")" '1;1;'
+# A worker gets the next batch when its fetch is done, 1.65 ms after it began, and reads it
+# in 0.75 ms.
+python3 - <<'P'
+import json, random
+rng, at = random.Random(2), 0
+spans, reads = [], []
+for i in range(200):
+    at += 9000 + rng.randrange(6000)
+    spans.append({"ph": "X", "name": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                  "cat": "user_annotation", "pid": 7, "tid": 7, "ts": at, "dur": 1000 + rng.randrange(600)})
+    given = at + 1650 + rng.randrange(20)
+    reads.append(f'8 1795000{given / 1e6:010.6f} read(3</data/x.bin>, ""..., 4096) = 4096 <0.000750>\n')
+with open("soon.strace", "w") as f:
+    f.writelines(reads)
+with open("soon.json", "w") as f:
+    json.dump({"schemaVersion": 1, "traceEvents": spans}, f)
+P
+import soon.strace soon.json
+is 'short reads of a worker behind the fetch that hands out their batch: within the bound' \
+	"$(rows "SELECT abs((SELECT min(start_ns) FROM event) - min(start_ns) - 1660000) < (SELECT shift_error_ns
+		FROM source WHERE source_id = 2), abs((SELECT min(start_ns) FROM event) - min(start_ns) - 1660000) < 1000000
+		FROM span WHERE name = 'fetch'")" '1 1;'
 python3 - <<'P'
 import json
 with open("few.strace", "w") as f:
