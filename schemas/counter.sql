@@ -193,11 +193,12 @@ HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
 -- out in an unknown number, as of a module DXT of Darshan that ran out of memory: times
 -- of I/O are lower bounds, and shares of it are not known. metadata: 1, calls that are
 -- no reads and writes were seen: by ioreel and strace, and by another tool if its file
--- has one, which segments of DXT do not.
+-- has one, which segments of DXT do not. results: 1, it is known which calls failed or
+-- were at the end of their file: by formats with results, and where a log has one such.
 -- unit: 0 or 1    empty: no row
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_measured (by_events, by_counters, recorded, mappings, whole,
-	metadata) AS
+	metadata, results) AS
 WITH known(recorded) AS (SELECT NOT EXISTS (SELECT 1 FROM source)
 	OR EXISTS (SELECT 1 FROM source WHERE format = 'ioreel'))
 SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
@@ -209,5 +210,8 @@ SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
 		WHERE unit = 'modules' AND reason GLOB '*DXT_*'),
 	recorded OR EXISTS (SELECT 1 FROM v_call
 			WHERE call_group NOT IN ('read', 'write'))
-		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace')
+		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace'),
+	recorded OR EXISTS (SELECT 1 FROM v_call WHERE errors > 0 OR eof_reads > 0)
+		OR EXISTS (SELECT 1 FROM source
+			WHERE format IN ('strace', 'dftracer', 'nsys', 'chrome'))
 FROM run, known;

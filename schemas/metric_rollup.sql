@@ -186,7 +186,8 @@ GROUP BY p.process_id;
 -- (v_counter_total).
 -- unit: as the columns say    empty: 0 calls and bytes, NULL times; all NULL, an
 -- import without I/O; NULL bytes, calls of an import without sizes; NULL meta_calls,
--- code and mapped bytes, of an import that does not know them (v_measured)
+-- errors, reads at the end, code and mapped bytes, of an import that does not know them
+-- (v_measured)
 -- source: ioreel-store(5), "Operations", "Time", "Completeness"
 CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes,
 	threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events,
@@ -225,9 +226,9 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 			WHERE call_group = 'write')
 		WHEN by_counters THEN (SELECT write_bytes FROM v_counter_total)
 		END,
-	CASE WHEN by_events
+	CASE WHEN by_events AND results
 		THEN (SELECT coalesce(sum(errors), 0) FROM v_group) END,
-	CASE WHEN by_events
+	CASE WHEN by_events AND results
 		THEN (SELECT coalesce(sum(eof_reads), 0) FROM v_group) END,
 	(SELECT nullif(union_ns, 0) FROM io_time
 		WHERE process_id IS NULL AND op = 'io'),

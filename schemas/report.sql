@@ -40,14 +40,25 @@ SELECT events, calls, messages, message_bytes, files, read_calls, write_calls,
 	io_ns
 FROM v_summary;
 
+-- v_report_groups: v_group, with errors as far as they are known.
+-- unit: calls, bytes, ns    empty: no row; NULL errors and eof_reads, of an import that
+-- does not know them (v_measured)
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_report_groups (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
+SELECT call_group, calls, bytes, dur_ns, iif(results, errors, NULL),
+	iif(results, eof_reads, NULL)
+FROM v_group CROSS JOIN v_measured
+ORDER BY call_group;
+
 -- v_report_calls: v_call without its id.
--- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration
+-- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration; NULL
+-- errors and eof_reads, as in v_report_groups
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_report_calls (layer, call_group, call, message, calls, asked_bytes,
 	bytes, dur_ns, errors, eof_reads) AS
 SELECT layer, call_group, call, message, calls, asked_bytes, bytes,
-	nullif(dur_ns, 0), errors, eof_reads
-FROM v_call
+	nullif(dur_ns, 0), iif(results, errors, NULL), iif(results, eof_reads, NULL)
+FROM v_call CROSS JOIN v_measured
 ORDER BY call_id, message;
 
 -- v_report_files: the files with calls, in the order of the time spent in them.
@@ -60,8 +71,9 @@ CREATE VIEW v_report_files (path, kind, class, size_bytes, shared, opens, reads,
 	writes, meta_calls, errors, eof_reads, read_bytes, write_bytes, read_ns,
 	write_ns, meta_ns, mapped_bytes, time_ns, backward) AS
 SELECT path, kind, class, size_bytes, shared, iif(metadata, opens, NULL), reads,
-	writes, iif(metadata, meta_calls, NULL), errors, eof_reads, read_bytes,
-	write_bytes, read_ns, write_ns, iif(metadata, meta_ns, NULL), mapped_bytes,
+	writes, iif(metadata, meta_calls, NULL), iif(results, errors, NULL),
+	iif(results, eof_reads, NULL), read_bytes, write_bytes, read_ns, write_ns,
+	iif(metadata, meta_ns, NULL), mapped_bytes,
 	CASE WHEN reads + writes + meta_calls > 0
 		THEN nullif(read_ns + write_ns + meta_ns, 0) ELSE 0 END AS time_ns,
 	(SELECT s.random FROM file_sequence s WHERE s.file_id = f.file_id)
@@ -116,7 +128,7 @@ SELECT v.process_id, v.pid, v.rank, v.role, iif(by_events, v.reads, NULL),
 	iif(by_events, v.read_bytes, NULL), iif(by_events, v.write_bytes, NULL),
 	CASE WHEN v.reads + v.writes + coalesce(v.meta_calls, 0) > 0
 		THEN nullif(v.sum_ns, 0) WHEN by_events THEN 0 END,
-	iif(by_events, v.errors, NULL), iif(by_events, v.files, NULL), p.host_id,
+	iif(by_events AND results, v.errors, NULL), iif(by_events, v.files, NULL), p.host_id,
 	w.world, nullif(t.union_ns, 0), h.name
 FROM v_process v CROSS JOIN v_measured
 LEFT JOIN io_time t ON t.process_id = v.process_id AND t.op = 'io'

@@ -29,7 +29,7 @@ const struct report_section report_sections[] = {
 	{"epochs", "SELECT * FROM v_epoch ORDER BY rank, start_ns",
 	 REPORT_ROWS},
 	{"steps", "SELECT * FROM v_step ORDER BY rank, ordinal", REPORT_ROWS},
-	{"groups", "SELECT * FROM v_group ORDER BY call_group", REPORT_ROWS},
+	{"groups", "SELECT * FROM v_report_groups", REPORT_ROWS},
 	{"calls", "SELECT * FROM v_report_calls", REPORT_ROWS},
 	{"mpiio", "SELECT * FROM v_mpiio ORDER BY op", REPORT_ROWS},
 	{"mpiio_ranks", "SELECT * FROM v_mpiio_rank", REPORT_ROWS},

@@ -37,6 +37,18 @@ is 'durations are not known' "$(sql s.db 'SELECT reason, count, (SELECT max(dur_
 	FROM loss' | tr "$tab" ' ')" 'no_duration 7 0'
 "$IOREEL" report s.db >out
 check 'the report says so' 'grep -q "How long the I/O takes is not known" out && ! grep -q NO-PROBLEM out'
+# unknown REPORT.JSON: are all counts of errors and of reads at the end null, or 0?
+cat >unknown.py <<-END
+	import json, sys
+	doc = json.load(open(sys.argv[1]))
+	rows = [doc["totals"]] + [row for part in ("groups", "calls", "files", "processes") for row in doc[part]]
+	print({row[key] for row in rows for key in ("errors", "eof_reads") if key in row})
+END
+"$IOREEL" report --json s.db >out.json
+is 'errors and reads at the end are not known' "$(python3 unknown.py out.json)" '{None}'
+echo '7 1795000000.000001 read(3</d/a>, "", 4096) = 4096 <0.000050>' >job.strace
+"$IOREEL" report --json job.strace >out.json
+is 'strace knows that there are none' "$(python3 unknown.py out.json)" '{0}'
 cat >v2.log <<-END
 	fio version 2 iolog
 	/d/a add
