@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "lib/store/byte_planes.h"
 #include "lib/text.h"
 
 #define LINE_MOST 4096
@@ -149,20 +150,6 @@ static bool is_darshan_2(const char *head, size_t n)
 	return le64toh(magic) == 6567223 || be64toh(magic) == 6567223;
 }
 
-/* The varint at *@at, which moves behind it. False: it is cut off, or too long. */
-static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
-{
-	*out = 0;
-	for (unsigned int shift = 0; *at < end && shift < 64; shift += 7) {
-		uint8_t byte = *(*at)++;
-
-		*out |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return true;
-	}
-	return false;
-}
-
 #define PROTOBUF_BYTES 2	/* the wire type of a message */
 #define PERFETTO_PACKET 1	/* Trace.packet */
 #define PERFETTO_SEQUENCE_ID 10 /* TracePacket.trusted_packet_sequence_id */
@@ -173,11 +160,11 @@ static bool is_packet(const uint8_t *at, const uint8_t *end)
 	static const uint8_t fixed[8] = {[1] = 8, [5] = 4}; /* bytes, by type */
 	uint64_t key, n;
 
-	while (at < end && read_varint(&at, end, &key)) {
+	while (at < end && !reel_varint_get(&at, end, &key)) {
 		if (key == PERFETTO_SEQUENCE_ID << 3)
 			return true;
 		n = fixed[key & 7];
-		if (!n && !read_varint(&at, end, &n))
+		if (!n && reel_varint_get(&at, end, &n))
 			return false;
 		if ((key & 7) && n > (uint64_t)(end - at))
 			return false;
@@ -197,7 +184,7 @@ static bool is_perfetto(const char *head, size_t n)
 
 		if (*at++ != (PERFETTO_PACKET << 3 | PROTOBUF_BYTES))
 			return false;
-		if (!read_varint(&at, end, &len))
+		if (reel_varint_get(&at, end, &len))
 			break;
 		if (len > (uint64_t)(end - at))
 			len = (uint64_t)(end - at);
