@@ -433,8 +433,10 @@ void resolve_counted_time(struct resolve_step *s);
 
 /* --- events: event.c ------------------------------------------------------ */
 
-/* Descriptor @id of the process, or NULL (with s->err: no memory). */
+/* The rest of resolve_find_desc(): a descriptor that the parent made late. */
 struct desc *resolve_late_desc(struct resolve_step *s, uint32_t id);
+
+/* Descriptor @id of the process, or NULL (with s->err: no memory). */
 static inline struct desc *resolve_find_desc(struct resolve_step *s,
 					     uint32_t id)
 {
