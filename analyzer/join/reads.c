@@ -46,8 +46,9 @@ struct bursts {
 };
 
 struct fetches {
-	struct join_series start, end, pid;
+	struct join_series start, end;
 	int64_t rank; /* of all; REEL_NO_OFFSET: not known */
+	int64_t pid;  /* of all; 0: not known, or of several */
 };
 
 /* --- the sides ------------------------------------------------------------ */
@@ -57,7 +58,7 @@ static int read_fetches(struct fetches *f, const struct join_source *source,
 {
 	static const char sql[] =
 		"WITH f AS MATERIALIZED (SELECT s.start_ns, s.dur_ns, p.rank, "
-		"coalesce(p.pid, 0) AS pid "
+		"p.pid "
 		"FROM span s JOIN thread t USING (thread_id) "
 		"JOIN process p USING (process_id) "
 		"WHERE s.name = 'fetch' AND s.closed) "
@@ -67,13 +68,14 @@ static int read_fetches(struct fetches *f, const struct join_source *source,
 	int rc = reel_store_prepare(source->st, &q, sql, err);
 
 	f->rank = REEL_NO_OFFSET;
+	f->pid = -1;
 	while (!rc && f->start.n < FETCHES_MOST &&
 	       sqlite3_step(q) == SQLITE_ROW) {
 		rc = join_series_add(&f->start, sqlite3_column_int64(q, 0),
 				     err) ||
-		     join_series_add(&f->end, sqlite3_column_int64(q, 1),
-				     err) ||
-		     join_series_add(&f->pid, sqlite3_column_int64(q, 3), err);
+		     join_series_add(&f->end, sqlite3_column_int64(q, 1), err);
+		if (f->pid != sqlite3_column_int64(q, 3))
+			f->pid = f->pid < 0 ? sqlite3_column_int64(q, 3) : 0;
 		if (sqlite3_column_type(q, 2) != SQLITE_NULL)
 			f->rank = sqlite3_column_int64(q, 2);
 	}
@@ -192,16 +194,12 @@ static void bursts_fini(struct bursts *b)
  * pids are not known, no. */
 static bool are_apart(const struct bursts *b, const struct fetches *f)
 {
-	int64_t pid = f->pid.n ? f->pid.at[0] : 0;
 	size_t apart = 0;
 
-	for (size_t i = 1; i < f->pid.n; i++)
-		if (f->pid.at[i] != pid)
-			return false;
-	for (size_t i = 0; pid && i < b->n; i++) {
-		int64_t of = b->pid[b->at[i].thread];
+	for (size_t i = 0; f->pid > 0 && i < b->n; i++) {
+		int64_t pid = b->pid[b->at[i].thread];
 
-		apart += of && of != pid;
+		apart += pid && pid != f->pid;
 	}
 	return apart > b->n / 2;
 }
@@ -423,7 +421,6 @@ static int match_sides(struct join_shift *out, const struct join_source *io,
 		rc = measure(out, &place, &b, &f, &e, period_ns, err) ? -1 : 1;
 	join_series_fini(&f.start);
 	join_series_fini(&f.end);
-	join_series_fini(&f.pid);
 	join_series_fini(&e.start);
 	join_series_fini(&e.end);
 	bursts_fini(&b);

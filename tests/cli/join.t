@@ -173,44 +173,35 @@ farthest() {
 make_spans 0 1000 0 1000 1 20000 100
 import first.json kineto
 is 'a clock that is fast by 100 ppm: the bound holds for the first step and the last' "$(farthest)" '1 5;'
+# Workers' reads behind the fetches: 50 ms later and long; or, as their batch is handed out
+# when the fetch is done, 1.65 ms after it began, and in 0.75 ms.
 python3 - <<'P'
 import json, random
-rng, at = random.Random(1), 0
-spans, reads = [], []
-for i in range(100):
-    at += 110000 + rng.randrange(40000) - 20000
-    spans.append({"ph": "X", "name": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
-                  "cat": "user_annotation", "pid": 7, "tid": 7, "ts": at, "dur": 10000})
-    for k in range(3):
-        late = at + 10000 + 50000 + rng.randrange(2000) + k * 7000
-        reads.append(f'8 1795000{late / 1e6:010.6f} read(3</data/x.bin>, ""..., 4096) = 4096 <0.006000>\n')
-with open("late.strace", "w") as f:
-    f.writelines(reads)
-with open("late.json", "w") as f:
-    json.dump({"schemaVersion": 1, "traceEvents": spans}, f)
+def job(name, fetches, period, length, late, reads):
+    """Fetches of @length us, each @period us behind the one before; @late us behind its begin
+    the first of its @reads: number, us from one to the next, seconds. Pairs: least, range."""
+    rng, lengths, at = random.Random(1), random.Random(2), 0
+    number, apart, took = reads
+    with open(name + ".strace", "w") as f:
+        spans = []
+        for i in range(fetches):
+            at += period[0] + rng.randrange(period[1])
+            spans.append({"ph": "X", "name": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                          "cat": "user_annotation", "pid": 7, "tid": 7, "ts": at,
+                          "dur": length[0] + lengths.randrange(length[1])})
+            for k in range(number):
+                given = at + late[0] + rng.randrange(late[1]) + k * apart
+                f.write(f'8 1795000{given / 1e6:010.6f} read(3</data/x.bin>, ""..., 4096) = 4096 <{took}>\n')
+    with open(name + ".json", "w") as f:
+        json.dump({"schemaVersion": 1, "traceEvents": spans}, f)
+job("late", 100, (90000, 40000), (10000, 1), (60000, 2000), (3, 7000, "0.006000"))
+job("soon", 200, (9000, 6000), (1000, 600), (1650, 20), (1, 0, "0.000750"))
 P
 import late.strace late.json
 is 'reads of a worker that begins 50 ms after its fetch: within the bound' \
 	"$(rows "SELECT abs((SELECT min(start_ns) FROM event) - min(start_ns + dur_ns) - 50000000) < (SELECT shift_error_ns
 		FROM source WHERE source_id = 2) FROM span WHERE name = 'fetch'" \
 		"SELECT abs((SELECT min(start_ns) FROM event) - min(start_ns + dur_ns)) < 10000000 FROM span WHERE name = 'fetch'")" '1;1;'
-# A worker gets the next batch when its fetch is done, 1.65 ms after it began, and reads it
-# in 0.75 ms.
-python3 - <<'P'
-import json, random
-rng, at = random.Random(2), 0
-spans, reads = [], []
-for i in range(200):
-    at += 9000 + rng.randrange(6000)
-    spans.append({"ph": "X", "name": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
-                  "cat": "user_annotation", "pid": 7, "tid": 7, "ts": at, "dur": 1000 + rng.randrange(600)})
-    given = at + 1650 + rng.randrange(20)
-    reads.append(f'8 1795000{given / 1e6:010.6f} read(3</data/x.bin>, ""..., 4096) = 4096 <0.000750>\n')
-with open("soon.strace", "w") as f:
-    f.writelines(reads)
-with open("soon.json", "w") as f:
-    json.dump({"schemaVersion": 1, "traceEvents": spans}, f)
-P
 import soon.strace soon.json
 is 'short reads of a worker behind the fetch that hands out their batch: within the bound' \
 	"$(rows "SELECT abs((SELECT min(start_ns) FROM event) - min(start_ns) - 1660000) < (SELECT shift_error_ns
