@@ -57,8 +57,10 @@ static void put_line(struct reel_buf *b, int indent)
 	reel_buf_fini(b);
 }
 
-/* The loader workers of a rank at a time: a range where passes or ranks differ. */
-static void add_workers(struct reel_buf *b, const struct report *r)
+/* The loader workers of each of the @ranks at a time: a range where passes or ranks
+ * differ. */
+static void add_workers(struct reel_buf *b, const struct report *r,
+			int64_t ranks)
 {
 	char num[REEL_NUM];
 
@@ -68,9 +70,9 @@ static void add_workers(struct reel_buf *b, const struct report *r)
 	if (r->min_workers < r->workers)
 		reel_buf_printf(b, NULL, "%s-",
 				reel_num_count(num, r->min_workers));
-	reel_buf_printf(b, NULL, "%s loader worker%s",
+	reel_buf_printf(b, NULL, "%s loader worker%s%s",
 			reel_num_count(num, r->workers),
-			r->workers == 1 ? "" : "s");
+			r->workers == 1 ? "" : "s", ranks > 1 ? " each" : "");
 }
 
 /* Trainings of a sweep, or one after the other, are no ranks of one job: where no
@@ -101,7 +103,7 @@ static void print_header(const struct report *r)
 					reel_num_count(num, r->ranks));
 		reel_buf_printf(&b, NULL, "%s %s", reel_num_count(num, ranks),
 				ranks == 1 ? "rank" : ranks_word(r));
-		add_workers(&b, r);
+		add_workers(&b, r, ranks);
 	} else {
 		reel_buf_printf(&b, NULL, "%s process%s",
 				reel_num_count(num, r->processes),

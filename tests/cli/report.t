@@ -179,6 +179,10 @@ for epoch in range(3):
 	check 'no advice to keep workers that are kept' '
 		ioreel report stay.reel >out && grep -q " 1 rank, 2 loader workers " out &&
 		grep -q "EPOCH-START  2 epochs" out && ! grep -q "one loader" out'
+	ioreel record -q -o two.reel -- sh -c \
+		'"$0" pool.py within 2 0 0 & "$0" pool.py within 2 0 0; wait' "$python"
+	check 'the workers of several loops are of each loop' '
+		ioreel report two.reel >out && grep -q ", 2 loader workers each " out'
 else
 	skip 'mappings' 'no python3'
 fi
