@@ -508,7 +508,7 @@ static void no_problem(const struct report *r, struct advice *a)
 				      reel_columns_percent(part, share));
 		advice_fact(a, "io_share", "share", share);
 	}
-	if (!k && r->uses.python && !r->sources)
+	if (!k && r->uses.python && !report_is_imported(r))
 		advice_append(a->text, "; how long the job waits for its input "
 				       "is not known without steps");
 	if (r->completeness.lost_events > 0)

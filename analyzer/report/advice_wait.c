@@ -657,7 +657,7 @@ static bool append_no_loop(const struct report *r, struct advice *a)
 		if (r->rank[i].fetch_ns > 0)
 			fetches =
 				reel_num_time(num, (double)r->rank[i].fetch_ns);
-	if (!fetches && (r->sources || !r->framework))
+	if (!fetches && (report_is_imported(r) || !r->framework))
 		return false;
 	advice_append(a->text,
 		      "no step of a loop is marked, so the share that it waits "
@@ -666,11 +666,12 @@ static bool append_no_loop(const struct report *r, struct advice *a)
 		advice_append(a->text, "; fetches take %s", fetches);
 	advice_append(a->text, ".");
 	advice_append(a->try_this, "%s",
-		      r->sources ? "a profile of the loop beside it, or ioreel "
-				   "record."
-				 : "marks around the batches: "
-				   "ioreel.steps(batches) in Python, ioreel.h "
-				   "in C (man ioreel-anchors).");
+		      report_is_imported(r)
+			      ? "a profile of the loop beside it, or ioreel "
+				"record."
+			      : "marks around the batches: "
+				"ioreel.steps(batches) in Python, ioreel.h "
+				"in C (man ioreel-anchors).");
 	return true;
 }
 
@@ -695,7 +696,7 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 	advice_fact(a, "steps", "", (double)steps);
 	advice_append(
 		a->try_this, "%s",
-		r->sources
+		report_is_imported(r)
 			? "a profile of the loop that takes batches from its "
 			  "loader (a DataLoader, tf.data), or ioreel record."
 		: r->uses.tensorflow

@@ -97,6 +97,8 @@ static int fill_summary(struct report *r, struct reel_view *v)
 static int fill_measured(struct report *r, struct reel_view *v)
 {
 	r->io_is_bound = !INT("whole");
+	r->recorded = INT("recorded");
+	r->metadata = INT("metadata");
 	return 0;
 }
 
@@ -746,7 +748,8 @@ static int64_t counted_sum_ns(const struct report *r)
 
 bool report_is_counted(const struct report *r)
 {
-	return r->counters && (!r->calls || counted_sum_ns(r) > 0);
+	return r->counters &&
+	       !(r->calls && (r->metadata || !counted_sum_ns(r)));
 }
 
 int64_t report_counted_ns(const struct report *r)

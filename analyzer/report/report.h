@@ -147,8 +147,9 @@ struct report {
 	} kernels;		/* of GPUs, in a profile */
 	/* Mappings: v_mapped. */
 	int64_t mapped_bytes, untimed_bytes, unknown_bytes;
-	/* An import left out an unknown number of calls: v_measured. */
-	bool io_is_bound;
+	/* v_measured: an import left out an unknown number of calls; a recording is
+	 * among the sources; calls that are no reads and writes were seen. */
+	bool io_is_bound, recorded, metadata;
 	struct {
 		int64_t uring_operations, page_faults, fault_processes;
 	} unseen;				 /* v_unseen */
@@ -247,8 +248,15 @@ void report_fini(struct report *r);
  * either. Borrowed from @r. */
 const struct report_rank *report_slowest(const struct report *r);
 
+/* Are there imports alone? A recording beside them has what they lack. */
+static inline bool report_is_imported(const struct report *r)
+{
+	return r->sources > 0 && !r->recorded;
+}
+
 /* Are the times in calls those of Darshan's counters? They cover more than the
- * segments of DXT, the only calls that a log has. */
+ * segments of DXT, the only calls that a log has, but less than the calls of a
+ * recording beside it. */
 bool report_is_counted(const struct report *r);
 /* Time in calls of r->counted, mean of the ranks; REPORT_NONE: not known. */
 int64_t report_counted_ns(const struct report *r);

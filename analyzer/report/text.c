@@ -310,7 +310,7 @@ static void print_no_steps(const struct report *r)
 	if (!r->uses.python)
 		return;
 	putchar('\n');
-	if (r->sources) {
+	if (report_is_imported(r)) {
 		reel_columns_wrapped(
 			"No steps: the imported files mark none. A "
 			"profile of the same run does, imported "
