@@ -2,6 +2,7 @@
 /* The methods in turn, and what is said when none works. */
 #include "analyzer/join/align.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/error.h"
@@ -10,6 +11,12 @@
 
 /* Right clocks are as near to the spans as this, by which tools mark them. */
 #define TOOLS_APART_NS 1000000
+#define WAY_OUT 80 /* bytes of its words */
+
+static const char *way_out(char out[static WAY_OUT],
+			   const struct join_source *a,
+			   const struct join_source *b,
+			   enum join_method failed);
 
 struct clock {
 	bool known;
@@ -60,26 +67,18 @@ static int judge_clocks(struct join_shift *out, const struct join_source *a,
 	return 0;
 }
 
-/* Clocks that do not overlap are of two runs, or one of them is wrong: spans or reads
- * that match speak for the latter. Returns -1. */
+/* Clocks that do not overlap are of two runs, or one of them is wrong. Returns -1. */
 static int refuse_clocks(const struct join_source *a,
 			 const struct join_source *b, int64_t apart_ns,
 			 struct reel_error *err)
 {
-	struct join_shift seen;
-	int rc = join_by_anchors(&seen, a, b, err);
+	char out[WAY_OUT];
 
-	if (!rc)
-		rc = join_by_reads(&seen, a, b, err);
-	if (rc < 0)
-		return -1;
 	return reel_fail(err, REEL_E_FORMAT,
 			 "cannot align '%s' with '%s': by their clocks one "
-			 "began %lld s after the other had ended; give --shift"
-			 "%s%s%s",
+			 "began %lld s after the other had ended; %s",
 			 b->name, a->name, (long long)(apart_ns / 1000000000),
-			 rc ? ", or --align " : "", rc ? seen.by : "",
-			 rc ? ", which finds one" : "");
+			 way_out(out, a, b, JOIN_CLOCKS));
 }
 
 static int by_clocks(struct join_shift *out, const struct join_source *a,
@@ -100,28 +99,49 @@ static int by_clocks(struct join_shift *out, const struct join_source *a,
 	return 1;
 }
 
-typedef int method_fn(struct join_shift *out, const struct join_source *a,
-		      const struct join_source *b, struct reel_error *err);
+static const struct {
+	int (*find)(struct join_shift *out, const struct join_source *a,
+		    const struct join_source *b, struct reel_error *err);
+	const char *why;
+} methods[] = {
+	[JOIN_CLOCKS] = {by_clocks, "no time of day in both"},
+	[JOIN_ANCHORS] = {join_by_anchors,
+			  "no spans of the same names in both, or no distinct "
+			  "place for them"},
+	[JOIN_READS] = {join_by_reads,
+			"no reads in one and fetches in the other, or no "
+			"distinct match"},
+};
+#define METHODS (int)(sizeof(methods) / sizeof(methods[0]))
+
+/* The way out after @failed: spans or reads that match speak for a wrong clock, clocks
+ * for spans that do not tell one place from another. */
+static const char *way_out(char out[static WAY_OUT],
+			   const struct join_source *a,
+			   const struct join_source *b, enum join_method failed)
+{
+	struct reel_error ignored = {0};
+	struct join_shift seen;
+
+	for (int i = 1; i < METHODS; i++) {
+		if (i == (int)failed ||
+		    methods[i].find(&seen, a, b, &ignored) <= 0)
+			continue;
+		snprintf(out, WAY_OUT,
+			 "give --shift, or --align %s, which finds one",
+			 seen.by);
+		return out;
+	}
+	return "give --shift";
+}
 
 int join_align(struct join_shift *out, const struct join_source *a,
 	       const struct join_source *b, enum join_method method,
 	       struct reel_error *err)
 {
-	static const struct {
-		method_fn *find;
-		const char *why;
-	} methods[] = {
-		[JOIN_CLOCKS] = {by_clocks, "no time of day in both"},
-		[JOIN_ANCHORS] = {join_by_anchors,
-				  "no spans of the same names in both, or no "
-				  "distinct place for them"},
-		[JOIN_READS] = {join_by_reads,
-				"no reads in one and fetches in the other, or "
-				"no distinct match"},
-	};
-	const int all = sizeof(methods) / sizeof(methods[0]);
+	char other[WAY_OUT];
 
-	for (int i = 1; i < all; i++) {
+	for (int i = 1; i < METHODS; i++) {
 		int rc = method == JOIN_ANY || (int)method == i
 				 ? methods[i].find(out, a, b, err)
 				 : 0;
@@ -133,9 +153,9 @@ int join_align(struct join_shift *out, const struct join_source *a,
 	}
 	if (method != JOIN_ANY)
 		return reel_fail(err, REEL_E_FORMAT,
-				 "cannot align '%s' with '%s': %s; give "
-				 "--shift",
-				 b->name, a->name, methods[method].why);
+				 "cannot align '%s' with '%s': %s; %s", b->name,
+				 a->name, methods[method].why,
+				 way_out(other, a, b, method));
 	return reel_fail(err, REEL_E_FORMAT,
 			 "cannot align '%s' with '%s': %s; %s; %s; give "
 			 "--shift",

@@ -18,7 +18,8 @@ struct join_shift {
 
 /*
  * Find the shift of @b on the clock of @a. 0, or -1 with @err: REEL_E_FORMAT,
- * "cannot align ...: give --shift", when no method gives a distinct one.
+ * "cannot align ...: give --shift", when @method gives no distinct one; it
+ * names another method that gives one.
  */
 int join_align(struct join_shift *out, const struct join_source *a,
 	       const struct join_source *b, enum join_method method,
