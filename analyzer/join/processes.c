@@ -333,6 +333,7 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 		       struct reel_error *err)
 {
 	int part = (int)(p - j->part);
+	bool one = j->processes == 1;
 	struct reel_writer_process row;
 	struct join_process *c;
 	bool shares_pid;
@@ -350,7 +351,8 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	}
 	if (!id) {
 		id = find_alone(j, p, &row);
-		p->alone = id != 0;
+		p->by_time += id != 0;
+		p->alone = id && one && p->processes == 1;
 	}
 	if (id)
 		widen_row(j, &j->process[id - 1].row, &row);

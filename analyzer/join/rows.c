@@ -142,14 +142,14 @@ static const char *process_words(const struct join *j,
 				 const struct join_part *p,
 				 char out[static 160])
 {
-	uint32_t both = p->by_pid + p->by_rank;
+	uint32_t all = p->by_pid + p->by_rank + p->by_time;
 
 	if (p == j->part)
 		return NULL;
-	if (p->alone)
+	if (p->alone && p->processes == 1)
 		snprintf(out, 160,
 			 "its only process joined to the only one before");
-	else if (!both)
+	else if (!all)
 		snprintf(out, 160,
 			 "0 of %" PRIu32
 			 " processes joined: no pid or rank in common with the "
@@ -159,10 +159,12 @@ static const char *process_words(const struct join *j,
 		snprintf(out, 160,
 			 "%" PRIu32 " of %" PRIu32
 			 " processes joined to those of the sources before by "
-			 "%s%s%s",
-			 both, p->processes, p->by_pid ? "pid" : "",
-			 p->by_pid && p->by_rank ? " and " : "",
-			 p->by_rank ? "rank" : "");
+			 "%s%s%s%s%s",
+			 all, p->processes, p->by_pid ? "pid" : "",
+			 p->by_pid && p->by_rank + p->by_time ? " and " : "",
+			 p->by_rank ? "rank" : "",
+			 p->by_rank && p->by_time ? " and " : "",
+			 p->by_time ? "time" : "");
 	return out;
 }
 

@@ -129,6 +129,8 @@ check 'no method is named' 'grep -q "give --shift$" err'
 is 'steps of one length: no distinct place, refused' "$(fails job.strace profile.json)" '1 1 0'
 check 'the message asks for --shift' 'grep -q "cannot align .profile.json. with .job.strace.*give --shift" err'
 is 'anchors of steps of one length: the same' "$(fails --align anchors job.chrome.json profile.json)" '1 1 0'
+is 'reads of steps of one length, with clocks: the same' "$(fails --align reads job.strace dated.json)" '1 1 0'
+check 'the message names the clocks' 'grep -q "no distinct match; give --shift, or --align clocks, which finds one$" err'
 make_spans() { python3 "$TOP/tests/cli/join_spans.py" "$@" >truth; }
 make_spans 3 4 150 151
 is 'one step beside another one: the ranges of a step are one observation, refused' "$(fails first.json kineto)" '1 1 0'
@@ -368,6 +370,15 @@ is 'and its calls that are counted only, not beside them' "$(rows "SELECT count(
 	FROM process WHERE pid = $1) FROM code_io");"
 is 'the recording has two' "$2" 2
 
+# The counters of a log cover less than the calls of a recording beside it.
+"$IOREEL" record -q -o beside.reel -- dd if="$TOP/tests/cli/join.t" of=copied bs=1000 status=none
+python3 "$TOP/tests/cli/darshan_log.py" 3.41 little zlib dxt=yes >beside.darshan
+import --shift 0 beside.reel beside.darshan
+check 'the report gives the I/O time of the recording' '"$IOREEL" report s.db >out && grep -q "^I/O takes " out &&
+	grep -q "^Darshan.s counters by module" out && ! grep -q "are not known" out'
+import beside.darshan
+check 'of the log alone that of the counters' '"$IOREEL" report s.db | tr -s " \n" " " | grep -q "(Darshan.s counters.*are not known"'
+
 # A child that ended before is no reason to doubt the only process of a profile.
 cat >two.csv <<'END'
 ts,dur,op,file,size,pid
@@ -389,6 +400,8 @@ for order in 'two.csv profile.csv' 'profile.csv two.csv'; do
 	"$IOREEL" import -q "${1%.csv}.db" "${2%.csv}.db" -o s.db
 	is "the process that lives meanwhile is that of the profile: $order" \
 		"$(rows 'SELECT pid FROM process ORDER BY pid')" '7;8;'
+	is "and is said to be: $order" "$(rows "SELECT joined FROM source WHERE source_id = 2")" \
+		"1 of $("$IOREEL" sql "${2%.csv}.db" 'SELECT count(*) FROM process' | sed 1d) processes joined to those of the sources before by time;"
 done
 # --- replay -----------------------------------------------------------------
 "$IOREEL" replay --afap job.strace >out 2>err
