@@ -189,9 +189,50 @@ static uint32_t find_by_pid(const struct join *j, int part,
 					  : 0;
 }
 
-/* The same by rank, when a pid is missing or shared: the process with most events
- * that no process of a rank has forked. */
-static uint32_t find_by_rank(const struct join *j, int part,
+/* The number that @sql gives of the store of @p; @a and @b are its ?1 and ?2. */
+static int64_t count_with(const struct join_part *p, const char *sql, int64_t a,
+			  int64_t b)
+{
+	sqlite3_stmt *q = NULL;
+	int64_t n = 0;
+
+	if (reel_store_prepare(p->source->st, &q, sql, NULL))
+		return 0;
+	sqlite3_bind_int64(q, 1, a);
+	sqlite3_bind_int64(q, 2, b);
+	if (sqlite3_step(q) == SQLITE_ROW)
+		n = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return n;
+}
+
+/* Is @c of a rank, and forked by no process of one? torchrun has no rank. */
+static bool leads_rank(const struct join *j, const struct join_process *c)
+{
+	uint32_t parent = c->row.parent_id;
+
+	if (c->row.launcher || !c->row.role || c->row.rank < 0)
+		return false;
+	return !strcmp(c->row.role, "main") ||
+	       (!strcmp(c->row.role, "child") &&
+		(!parent || j->process[parent - 1].row.rank < 0));
+}
+
+/* May @c be @row, by their pids? One may be missing or shared; and the pids of a
+ * container are others inside: then no process of @p has that of @c. */
+static bool pids_allow(const struct join_part *p, const struct join_process *c,
+		       const struct reel_writer_process *row, bool shares_pid)
+{
+	return !c->row.pid || !row->pid || shares_pid || c->shares_pid ||
+	       (common_ns(&c->row, row) > 0 &&
+		!count_with(p,
+			    "SELECT count(*) FROM process WHERE pid BETWEEN ?1 "
+			    "AND ?2",
+			    c->row.pid, c->row.pid));
+}
+
+/* The same by rank, where the pids do not tell: the process with most events. */
+static uint32_t find_by_rank(const struct join *j, const struct join_part *p,
 			     const struct reel_writer_process *row,
 			     bool shares_pid)
 {
@@ -200,12 +241,11 @@ static uint32_t find_by_rank(const struct join *j, int part,
 	for (uint32_t i = 0; row->rank >= 0 && i < j->processes; i++) {
 		const struct join_process *c = &j->process[i];
 
-		if (c->last_part < part && c->row.rank == row->rank &&
-		    (!c->row.pid || !row->pid || shares_pid || c->shares_pid) &&
-		    !c->row.launcher && c->row.role &&
-		    !strcmp(c->row.role, "main") &&
+		if (c->last_part < (int)(p - j->part) &&
+		    c->row.rank == row->rank && leads_rank(j, c) &&
 		    hosts_agree(j, c->row.host_id, row->host_id) &&
-		    (!best || c->row.events > best->row.events))
+		    (!best || c->row.events > best->row.events) &&
+		    pids_allow(p, c, row, shares_pid))
 			best = c;
 	}
 	return best ? (uint32_t)(best - j->process) + 1 : 0;
@@ -215,20 +255,10 @@ static uint32_t find_by_rank(const struct join *j, int part,
 static int64_t count_beside(const struct join_part *p,
 			    const struct reel_writer_process *c)
 {
-	static const char sql[] =
-		"SELECT count(*) FROM process WHERE launcher IS NULL AND "
-		"start_ns < ?1 AND end_ns > ?2";
-	sqlite3_stmt *q = NULL;
-	int64_t n = 0;
-
-	if (reel_store_prepare(p->source->st, &q, sql, NULL))
-		return 0;
-	sqlite3_bind_int64(q, 1, c->end_ns - p->base_ns);
-	sqlite3_bind_int64(q, 2, c->start_ns - p->base_ns);
-	if (sqlite3_step(q) == SQLITE_ROW)
-		n = sqlite3_column_int64(q, 0);
-	sqlite3_finalize(q);
-	return n;
+	return count_with(p,
+			  "SELECT count(*) FROM process WHERE launcher IS NULL "
+			  "AND start_ns < ?1 AND end_ns > ?2",
+			  c->end_ns - p->base_ns, c->start_ns - p->base_ns);
 }
 
 /* Sources are of one job: a single process in each, or a single one that lives while that
@@ -346,7 +376,7 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	id = find_by_pid(j, part, &row, shares_pid);
 	p->by_pid += id != 0;
 	if (!id) {
-		id = find_by_rank(j, part, &row, shares_pid);
+		id = find_by_rank(j, p, &row, shares_pid);
 		p->by_rank += id != 0;
 	}
 	if (!id) {

@@ -322,6 +322,23 @@ mv s.db by_rank.db && import --shift 0 by_rank.db ranks
 is 'where both have ranks, they join by rank' "$(rows 'SELECT p.rank, max(e.bytes), (SELECT count(*) FROM process) FROM v_event e
 	JOIN process p USING (process_id) GROUP BY 1')" '0 1000 3;1 2000 3;2 3000 3;'
 
+# Ranks that torchrun forked, which has none; a log that has pids of a container, or none.
+"$IOREEL" record -q -o torchrun.reel -- sh -c 'for r in 0 1; do TORCHELASTIC_RUN_ID=1 RANK=$r WORLD_SIZE=2 \
+	dd if="$0" of="copy$r" bs="$((r + 1))000" status=none & done; wait' "$TOP/tests/cli/join.t"
+begin=$("$IOREEL" sql torchrun.reel 'SELECT start_real_ns FROM run' | sed 1d)
+for at in $begin $((begin + 1000000000)); do
+	printf '%s\n' "$at,write,/d/a,11,0,7" "$at,write,/d/a,22,1,8"
+done >inside
+for pid in ,pid=pid ''; do
+	{ echo start,op,path,bytes,rank,pid && cat inside; } >inside.csv
+	"$IOREEL" import -q --map "start:ns=start,call=op,path=path,size=bytes,rank=rank$pid" inside.csv -o inside.db
+	import --shift 0 torchrun.reel inside.db
+	is "ranks that torchrun forked join by rank${pid:+, in spite of other pids}" \
+		"$(rows 'SELECT p.rank, max(e.asked) FROM v_event e JOIN process p USING (process_id) WHERE p.rank >= 0 GROUP BY 1' \
+		'SELECT count(*), count(rank) FROM process' 'SELECT joined FROM source WHERE source_id = 2')" \
+		'0 1000;1 2000;5 2;2 of 2 processes joined to those of the sources before by rank;'
+done
+
 # A profile without pids, beside the same job as strace saw it.
 sed 's/"pid": 4242, //g' profile.json >nopid.json
 import --shift 0 job.strace nopid.json
