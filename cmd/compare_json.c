@@ -45,11 +45,12 @@ static bool is_complete(struct reel_store *st)
 	return is;
 }
 
+/* Counts are whole numbers, shares and means are not. */
 static json_t *number(const struct reel_factor *f, bool has, double v)
 {
 	if (!has)
 		return json_null();
-	if (!strcmp(f->unit, "%"))
+	if (!strcmp(f->unit, "%") || v != (double)(json_int_t)v)
 		return json_real(v);
 	return json_integer((json_int_t)v);
 }

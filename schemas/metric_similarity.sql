@@ -85,7 +85,8 @@ UNION ALL SELECT 4, 'transfer size, min', 'B',
 UNION ALL SELECT 5, 'transfer size, max', 'B',
 	(SELECT max_bytes FROM transfer_size WHERE op = 'all')
 UNION ALL SELECT 6, 'transfer size, mean', 'B',
-	coalesce((SELECT mean_bytes FROM transfer_size WHERE op = 'all'),
+	coalesce((SELECT 1.0 * bytes / nullif(calls, 0) FROM transfer_size
+			WHERE op = 'all'),
 		(SELECT 1.0 * (read_bytes + write_bytes)
 				/ nullif(read_calls + write_calls, 0)
 			FROM v_summary, v_measured WHERE by_counters))

@@ -28,6 +28,8 @@ import --as csv --map "$map" comma.csv
 is 'columns by their names' "$(events)" "$want"
 is 'an empty cell is unknown' "$(sql s.db 'SELECT reason, count FROM loss' | tr "$tab" ' ')" \
 	'no_duration 1'
+is 'the mean size is no whole number' "$("$IOREEL" compare --json s.db s.db | python3 -c 'import json, sys
+print([round(f["a"], 3) for f in json.load(sys.stdin)["factors"] if f["name"] == "transfer size, mean"])')" '[1371.667]'
 import --map 'start=#1,call=#2,path=#3,offset=#4,size=#5,duration=#6,rank=#7' comma.csv
 is 'by number, --map alone, a header' "$(events)" "$want"
 tail -n +2 comma.csv >rows.csv

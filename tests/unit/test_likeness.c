@@ -387,8 +387,9 @@ static void vector_job(struct job *j, const double v[8])
 		 "INSERT INTO transfer_size VALUES ('read', 1, 5, 0, 5, 5, "
 		 "5, 5, 5, 5, 5, 5, 5, 1), ('write', 0, 0, NULL, NULL, NULL, "
 		 "NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1), ('all', 1, "
-		 "5, 0, 5, %lld, 5, 5, 5, %lld, 5, 5, 5, 1)",
-		 (long long)(v[5] * 1e9), (long long)(v[4] * 1e9));
+		 "%lld, 0, 5, %lld, 5, 5, 5, %lld, 5, 5, 5, 1)",
+		 (long long)(v[5] * 1e9), (long long)(v[5] * 1e9),
+		 (long long)(v[4] * 1e9));
 	job_sqlf(j,
 		 "INSERT INTO call_io (call_id, message, calls, asked_bytes, "
 		 "bytes, dur_ns, errors, eof_reads) "
