@@ -81,6 +81,7 @@ const struct reel_metric reel_metric_bandwidth = {
 	.name = "bandwidth",
 	.schema = schema,
 	.state_bytes = sizeof(struct bandwidth),
+	.of_calls = true,
 	.feed = bandwidth_feed,
 	.finish = bandwidth_finish,
 };

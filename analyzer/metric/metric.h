@@ -36,6 +36,9 @@ struct reel_metric {
 	const char *schema; /* text of schemas/metric_NAME.sql */
 	size_t state_bytes; /* size of its state, which starts zeroed */
 	bool for_counts;    /* fed when a load only counts, too */
+	/* Its rows are figures of calls: an import without calls, as a profile,
+	 * does not know them and gets none. */
+	bool of_calls;
 	/* Bits of enum metric_rare: the metric ignores all events without one of
 	 * them, and some may not be fed to it. 0: it needs every event. */
 	uint8_t needs;

@@ -243,6 +243,7 @@ const struct reel_metric reel_metric_transfer_size = {
 	.name = "transfer_size",
 	.schema = schema,
 	.state_bytes = sizeof(struct transfer_size),
+	.of_calls = true,
 	.feed = transfer_size_feed,
 	.finish = transfer_size_finish,
 	.fini = transfer_size_fini,

@@ -51,8 +51,10 @@ static int metrics_init(struct reel_writer *w, struct reel_error *err)
 
 static int metrics_finish(struct reel_writer *w, struct reel_error *err)
 {
+	bool unknown = !w->calls && w->counters.sources;
+
 	for (int i = 0; i < w->metrics; i++)
-		if (w->metric[i] &&
+		if (w->metric[i] && !(unknown && reel_metrics[i]->of_calls) &&
 		    reel_metrics[i]->finish(w->metric[i], w->st, err))
 			return -1;
 	return 0;

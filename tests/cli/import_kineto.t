@@ -81,6 +81,8 @@ print(r["transfer_sizes"], r["darshan_size_bins"], r["mapped"], r["storage"])')"
 is 'nor are the counts of files and the bytes of mappings, also in SQL' \
 	"$(rows 'SELECT count(m.mappings), count(unknown_bytes), count(mapped_bytes), count(code_opens),
 		(SELECT count(*) FROM v_file_count) FROM v_mapped m, v_summary')" '0 0 0 0 0;'
+is 'nor have the tables of sizes and rates rows of 0' "$(rows 'SELECT (SELECT count(*) FROM transfer_size)
+	+ (SELECT count(*) FROM darshan_size) + (SELECT count(*) FROM call_bandwidth)')" '0;'
 is 'nor those of the completeness, and of messages' "$("$IOREEL" report --json s.db | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print(r["totals"]["mapped_bytes"], r["totals"]["messages"], r["totals"]["message_bytes"], {v for k, v in r["completeness"].items() if "code" in k or k.endswith("_bytes")})')" \
