@@ -193,14 +193,21 @@ HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
 -- out in an unknown number, as of a module DXT of Darshan that ran out of memory: times
 -- of I/O are lower bounds, and shares of it are not known. metadata: 1, calls that are
 -- no reads and writes were seen: by ioreel and strace, and by another tool if its file
--- has one, which segments of DXT do not. results: 1, it is known which calls failed or
--- were at the end of their file: by formats with results, and where a log has one such.
+-- has one, which segments of DXT do not. results: 1, it is known which calls failed: by
+-- formats with results, and where a log has one such. ends: 1, the same of reads at the
+-- end of their file, which segments of DXT show. messages: 1, calls on pipes and sockets
+-- were seen: by ioreel and strace, and by another tool if its file has one.
 -- unit: 0 or 1    empty: no row
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_measured (by_events, by_counters, recorded, mappings, whole,
-	metadata, results) AS
+	metadata, results, ends, messages) AS
 WITH known(recorded) AS (SELECT NOT EXISTS (SELECT 1 FROM source)
-	OR EXISTS (SELECT 1 FROM source WHERE format = 'ioreel'))
+	OR EXISTS (SELECT 1 FROM source WHERE format = 'ioreel')),
+result(results) AS (
+	SELECT recorded OR EXISTS (SELECT 1 FROM v_call WHERE errors > 0)
+		OR EXISTS (SELECT 1 FROM source
+			WHERE format IN ('strace', 'dftracer', 'nsys', 'chrome'))
+	FROM known)
 SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
 	calls = 0 AND EXISTS (SELECT 1 FROM counter_record WHERE module IN
 		(SELECT module FROM v_counter_module)),
@@ -211,7 +218,7 @@ SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
 	recorded OR EXISTS (SELECT 1 FROM v_call
 			WHERE call_group NOT IN ('read', 'write'))
 		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace'),
-	recorded OR EXISTS (SELECT 1 FROM v_call WHERE errors > 0 OR eof_reads > 0)
-		OR EXISTS (SELECT 1 FROM source
-			WHERE format IN ('strace', 'dftracer', 'nsys', 'chrome'))
-FROM run, known;
+	results, results OR EXISTS (SELECT 1 FROM v_call WHERE eof_reads > 0),
+	recorded OR EXISTS (SELECT 1 FROM rollup WHERE message)
+		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace')
+FROM run, known, result;

@@ -185,24 +185,25 @@ GROUP BY p.process_id;
 -- Where an import has only counters, files, calls and bytes are their sums
 -- (v_counter_total).
 -- unit: as the columns say    empty: 0 calls and bytes, NULL times; all NULL, an
--- import without I/O; NULL bytes, calls of an import without sizes; NULL meta_calls,
--- errors, reads at the end, code and mapped bytes, of an import that does not know them
--- (v_measured)
+-- import without I/O; NULL bytes, calls of an import without sizes; NULL messages,
+-- meta_calls, errors, reads at the end, code and mapped bytes, of an import that does
+-- not know them (v_measured); NULL ranks and workers, of an import without their numbers
 -- source: ioreel-store(5), "Operations", "Time", "Completeness"
 CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes,
 	threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events,
 	calls, messages, message_bytes, files, read_calls, write_calls, meta_calls,
 	read_bytes, write_bytes, errors, eof_reads, io_ns, lost, clock_error_ns,
 	code_opens, code_calls, code_read_bytes, mapped_bytes) AS
-SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
+SELECT r.name, r.command, r.framework, r.host, nullif(r.ranks, 0),
+	iif(recorded, r.workers, nullif(r.workers, 0)),
 	(SELECT count(*) FROM process WHERE launcher IS NULL),
 	(SELECT count(*) FROM thread JOIN process USING (process_id)
 		WHERE launcher IS NULL),
 	r.start_real_ns, r.wall_ns, r.span_ns, r.exit_status, r.exit_signal,
 	r.events, r.calls,
-	CASE WHEN by_events
+	CASE WHEN by_events AND messages
 		THEN (SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1) END,
-	CASE WHEN by_events
+	CASE WHEN by_events AND messages
 		THEN (SELECT coalesce(sum(bytes), 0) FROM rollup WHERE message = 1) END,
 	CASE WHEN by_events THEN (SELECT coalesce(sum(is_file), 0) FROM v_file)
 		WHEN by_counters THEN (SELECT files FROM v_counter_total) END,
@@ -228,7 +229,7 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 		END,
 	CASE WHEN by_events AND results
 		THEN (SELECT coalesce(sum(errors), 0) FROM v_group) END,
-	CASE WHEN by_events AND results
+	CASE WHEN by_events AND ends
 		THEN (SELECT coalesce(sum(eof_reads), 0) FROM v_group) END,
 	(SELECT nullif(union_ns, 0) FROM io_time
 		WHERE process_id IS NULL AND op = 'io'),

@@ -37,7 +37,7 @@ figure (ordinal, world, role, figure, unit, pid, value) AS (
 SELECT world, role, figure, unit, count(*), avg(value), min(value),
 	max(value), (SELECT f.pid FROM figure f
 		WHERE f.world IS g.world AND f.role = g.role
-			AND f.figure = g.figure
+			AND f.figure = g.figure AND f.value NOT NULL
 		ORDER BY f.value DESC, f.pid LIMIT 1),
 	max(value) / nullif(avg(value), 0)
 FROM figure g

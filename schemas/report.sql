@@ -3,13 +3,14 @@
 -- metric's own view. Columns are added at the end, never renamed.
 
 -- v_report_run: the head of a report. hosts: their names, or their number when
--- there are more than four.
+-- there are more than four. workers: an import has those of each rank alone (v_rank).
 -- unit: as the columns say    empty: NULL, not known
 -- source: ioreel-store(5), "Dimensions"
 CREATE VIEW v_report_run (name, command, framework, host, ranks, workers,
 	processes, threads, start_real_ns, wall_ns, span_ns, exit_status,
 	exit_signal, hosts) AS
-SELECT r.name, nullif(r.command, ''), r.framework, r.host, r.ranks, r.workers,
+SELECT r.name, nullif(r.command, ''), r.framework, r.host, nullif(r.ranks, 0),
+	iif(recorded, r.workers, nullif(r.workers, 0)),
 	(SELECT count(*) FROM process WHERE launcher IS NULL),
 	(SELECT count(*) FROM thread JOIN process USING (process_id)
 		WHERE launcher IS NULL),
@@ -18,7 +19,7 @@ SELECT r.name, nullif(r.command, ''), r.framework, r.host, r.ranks, r.workers,
 		WHEN count(*) > 4 THEN count(*) || ' hosts'
 		ELSE group_concat(name, ', ') END
 		FROM host WHERE name NOT IN ('', 'unknown'))
-FROM run r;
+FROM run r, v_measured;
 
 -- v_report_scope: which tables and columns a report has. call_sites: 1, the job
 -- was recorded with --stacks; summed_steps: 1, a row of v_step stands for
@@ -46,7 +47,7 @@ FROM v_summary;
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_report_groups (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
 SELECT call_group, calls, bytes, dur_ns, iif(results, errors, NULL),
-	iif(results, eof_reads, NULL)
+	iif(ends, eof_reads, NULL)
 FROM v_group CROSS JOIN v_measured
 ORDER BY call_group;
 
@@ -57,7 +58,7 @@ ORDER BY call_group;
 CREATE VIEW v_report_calls (layer, call_group, call, message, calls, asked_bytes,
 	bytes, dur_ns, errors, eof_reads) AS
 SELECT layer, call_group, call, message, calls, asked_bytes, bytes,
-	nullif(dur_ns, 0), iif(results, errors, NULL), iif(results, eof_reads, NULL)
+	nullif(dur_ns, 0), iif(results, errors, NULL), iif(ends, eof_reads, NULL)
 FROM v_call CROSS JOIN v_measured
 ORDER BY call_id, message;
 
@@ -72,8 +73,8 @@ CREATE VIEW v_report_files (path, kind, class, size_bytes, shared, opens, reads,
 	write_ns, meta_ns, mapped_bytes, time_ns, backward) AS
 SELECT path, kind, class, size_bytes, shared, iif(metadata, opens, NULL), reads,
 	writes, iif(metadata, meta_calls, NULL), iif(results, errors, NULL),
-	iif(results, eof_reads, NULL), read_bytes, write_bytes, read_ns, write_ns,
-	iif(metadata, meta_ns, NULL), mapped_bytes,
+	iif(ends, eof_reads, NULL), read_bytes, write_bytes, read_ns, write_ns,
+	iif(metadata, meta_ns, NULL), iif(mappings, mapped_bytes, NULL),
 	CASE WHEN reads + writes + meta_calls > 0
 		THEN nullif(read_ns + write_ns + meta_ns, 0) ELSE 0 END AS time_ns,
 	(SELECT s.random FROM file_sequence s WHERE s.file_id = f.file_id)
@@ -185,10 +186,10 @@ GROUP BY 1, 2;
 CREATE VIEW v_report_bins (start_ns, width_ns, reads, writes, meta_calls,
 	messages, read_bytes, write_bytes, read_ns, write_ns, meta_ns, processes,
 	heatmap) AS
-SELECT start_ns, width_ns, reads, writes, iif(metadata, meta_calls, NULL), messages,
-	read_bytes, write_bytes, read_ns, write_ns, iif(metadata, meta_ns, NULL),
-	processes, 0
-FROM v_timeline, v_measured
+SELECT start_ns, width_ns, reads, writes, iif(metadata, meta_calls, NULL),
+	iif(m.messages, t.messages, NULL), read_bytes, write_bytes, read_ns, write_ns,
+	iif(metadata, meta_ns, NULL), processes, 0
+FROM v_timeline t, v_measured m
 UNION ALL
 SELECT start_ns, width_ns, NULL, NULL, NULL, NULL, read_bytes, write_bytes, NULL,
 	NULL, NULL, ranks, 1
@@ -564,14 +565,15 @@ SELECT DISTINCT value FROM note WHERE key = 'mpi_not_recorded' ORDER BY value;
 -- the program entered by its own system calls; page faults, with --mmap faults, that
 -- did not fit into the kernel's rings, and processes whose faults it did not report.
 -- A process has a note for each ring and each end of its mappings.
--- unit: operations, faults, processes    empty: 0
+-- unit: operations, faults, processes    empty: 0; no row, of an import
 -- source: ioreel-trace(5), "Marks"
 CREATE VIEW v_unseen (uring_operations, page_faults, fault_processes) AS
 SELECT coalesce(sum(n) FILTER (WHERE key = 'io_uring_unseen'), 0),
 	coalesce(sum(n) FILTER (WHERE key = 'mmap_faults_lost'), 0),
 	count(DISTINCT process_id) FILTER (WHERE key = 'mmap_faults_refused')
 FROM (SELECT process_id, key, CAST(value AS INTEGER) AS n FROM note
-	WHERE key IN ('io_uring_unseen', 'mmap_faults_lost', 'mmap_faults_refused'));
+	WHERE key IN ('io_uring_unseen', 'mmap_faults_lost', 'mmap_faults_refused'))
+HAVING (SELECT recorded FROM v_measured);
 
 -- v_world_size: the worlds of MPI with their ranks.
 -- unit: ranks    empty: no row

@@ -136,8 +136,8 @@ int writer_source_finish(struct reel_writer *w,
 {
 	if (w->counters.sources != 1 || w->counters.counted)
 		return 0;
-	return reel_writer_source_counts(w, 1, run->ranks, (int64_t)w->events,
-					 err);
+	return reel_writer_source_counts(w, 1, run->ranks ? run->ranks : -1,
+					 (int64_t)w->events, err);
 }
 
 int reel_writer_record(struct reel_writer *w,

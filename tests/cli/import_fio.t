@@ -46,6 +46,14 @@ cat >unknown.py <<-END
 END
 "$IOREEL" report --json s.db >out.json
 is 'errors and reads at the end are not known' "$(python3 unknown.py out.json)" '{None}'
+is 'nor are messages, mappings, ranks, workers, and what a shim alone can know' "$(python3 -c '
+import json
+doc = json.load(open("out.json"))
+print({doc["totals"][key] for key in ("messages", "message_bytes", "mapped_bytes")}
+      | {row[key] for part, key in (("timeline", "messages"), ("files", "mapped_bytes"), ("sources", "ranks"))
+         for row in doc[part]} | {doc["run"]["ranks"], doc["run"]["workers"], doc["unseen"]})')" '{None}'
+is 'no process is named for a figure that is not known' "$(sql s.db 'SELECT count(*), count(mean), count(most_pid) FROM v_spread
+	WHERE figure = '"'io_ns'" | tr "$tab" ' ')" '1 0 0'
 echo '7 1795000000.000001 read(3</d/a>, "", 4096) = 4096 <0.000050>' >job.strace
 "$IOREEL" report --json job.strace >out.json
 is 'strace knows that there are none' "$(python3 unknown.py out.json)" '{0}'

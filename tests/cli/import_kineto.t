@@ -83,6 +83,7 @@ is 'nor are the counts of files and the bytes of mappings, also in SQL' \
 		(SELECT count(*) FROM v_file_count) FROM v_mapped m, v_summary')" '0 0 0 0 0;'
 is 'nor have the tables of sizes and rates rows of 0' "$(rows 'SELECT (SELECT count(*) FROM transfer_size)
 	+ (SELECT count(*) FROM darshan_size) + (SELECT count(*) FROM call_bandwidth)')" '0;'
+is 'loader workers are not known, the ranks are' "$(rows 'SELECT ranks, count(workers) FROM v_report_run')" '4 0;'
 is 'nor those of the completeness, and of messages' "$("$IOREEL" report --json s.db | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print(r["totals"]["mapped_bytes"], r["totals"]["messages"], r["totals"]["message_bytes"], {v for k, v in r["completeness"].items() if "code" in k or k.endswith("_bytes")})')" \
