@@ -390,6 +390,36 @@ static int put_unknown_values(const struct import *im, struct reel_writer *w,
 	return reel_writer_losses(w, all, sizeof(all) / sizeof(all[0]), err);
 }
 
+/* Values without a column. The views rely on "results": calls failed where there is
+ * such a column, or none did. */
+static int put_missing(const struct import *im, struct reel_writer *w,
+		       uint32_t source, struct reel_error *err)
+{
+	static const struct {
+		const char *value;
+		enum import_field field, or ;
+	} all[] = {
+		{"calls", FIELD_CALL, FIELD_CALL},
+		{"spans", FIELD_SPAN, FIELD_SPAN},
+		{"durations", FIELD_DURATION, FIELD_END},
+		{"paths", FIELD_PATH, FIELD_PATH},
+		{"offsets", FIELD_OFFSET, FIELD_OFFSET},
+		{"sizes", FIELD_SIZE, FIELD_RESULT},
+		{"results", FIELD_RESULT, FIELD_RESULT},
+		{"ranks", FIELD_RANK, FIELD_RANK},
+		{"hosts", FIELD_HOST, FIELD_HOST},
+		{"processes", FIELD_PID, FIELD_PID},
+		{"threads", FIELD_TID, FIELD_TID},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!im->map.column[all[i].field].mapped &&
+		    !im->map.column[all[i].or ].mapped &&
+		    reel_writer_missing(w, source, all[i].value, err))
+			return -1;
+	return 0;
+}
+
 static int load_files(struct import *im, struct reel_writer *w,
 		      const struct import_input *in, struct reel_error *err)
 {
@@ -399,7 +429,8 @@ static int load_files(struct import *im, struct reel_writer *w,
 	run.name = import_run_name(in->name, NULL, name);
 	im->first_ns = INT64_MAX;
 	for (int i = 0; i < in->paths; i++)
-		if (gather_source(im->gather, (uint32_t)i + 1, err) ||
+		if (put_missing(im, w, (uint32_t)i + 1, err) ||
+		    gather_source(im->gather, (uint32_t)i + 1, err) ||
 		    read_file(im, in->path[i], err))
 			return -1;
 	if (!im->rows || im->unknown[0].count == im->rows)
@@ -456,6 +487,7 @@ const struct reel_importer reel_importer_csv = {
 	.about = "any CSV with a line for each call or span; --map names its "
 		 "columns",
 	.missing = {"values without a column", NULL},
+	.own_missing = true,
 	.partial = true,
 	.detect = detect,
 	.load = load,

@@ -510,7 +510,7 @@ static int put_sources(struct reel_writer *w, const struct import_input *in,
 
 		if (reel_writer_source(w, &row, err))
 			return -1;
-		for (int k = 0; as->missing[k]; k++)
+		for (int k = 0; as->missing[k] && !as->own_missing; k++)
 			if (reel_writer_missing(w, row.source_id,
 						as->missing[k], err))
 				return -1;

@@ -26,6 +26,14 @@ want='0|250000000|read|/d/a,"b"|0|4096|4096|4096|0|0|0
 600000000|0|pread|/d/b||12|12|12|1|0|0'
 import --as csv --map "$map" comma.csv
 is 'columns by their names' "$(events)" "$want"
+is 'the values without a column' "$(sql s.db 'SELECT value FROM source_missing' | tr '\n' ' ')" \
+	'spans results hosts processes threads '
+errors() { "$IOREEL" report --json s.db | python3 -c 'import json, sys
+r = json.load(sys.stdin); print(r["totals"]["errors"], {row["errors"] for row in r["calls"] + r["files"]})'; }
+is 'without results errors are not known' "$(errors)" 'None {None}'
+import --map "$map,result=bytes" comma.csv
+is 'with results no call failed' "$(errors)" '0 {0}'
+import --map "$map" comma.csv
 is 'an empty cell is unknown' "$(sql s.db 'SELECT reason, count FROM loss' | tr "$tab" ' ')" \
 	'no_duration 1'
 is 'the mean size is no whole number' "$("$IOREEL" compare --json s.db s.db | python3 -c 'import json, sys

@@ -27,6 +27,8 @@ struct reel_importer {
 	/* Values that are not in the format, a few words each; ended by NULL.
 	 * Table source_missing has them. */
 	const char *missing[8];
+	/* Each import lacks others: load() writes their rows itself. */
+	bool own_missing;
 	/* A file is of use up to its damage: events one behind the other, as text. */
 	bool partial;
 	/* Do the first @n bytes of a file look like it? gzip is undone. */
