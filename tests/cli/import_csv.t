@@ -62,6 +62,13 @@ import --map 'start=ts,call=op,path=file,size=bytes,rank=r' many.csv
 is 'files of each process, more than a million' \
 	"$(sql s.db 'SELECT count(*), min(files), max(files) FROM process_io' | tr "$tab" ' ')" '2 550000 550000'
 rm many.csv
+for cut in 4 6 10; do head -c -$cut comma.csv >cut.csv
+	import --map "$map" cut.csv
+	is "a file without its last $cut bytes" "$(sql s.db "SELECT calls, lost, (SELECT count FROM loss WHERE reason = 'not_understood')
+		FROM run" | tr "$tab" ' ')" '2 1 1'
+done
+printf %s "$(cat comma.csv)" >unended.csv && import --map "$map" unended.csv
+is 'a last row without the end of its line' "$(events)" "$want"
 sed 's/$/\r/' comma.csv | gzip >windows.csv.gz
 import --map "$map" windows.csv.gz
 is 'compressed, lines of Windows' "$(events)" "$want"

@@ -21,8 +21,8 @@ struct import_csv {
 	struct reel_buf text;
 	struct import_cell cell[IMPORT_CELLS_MOST];
 	size_t at[IMPORT_CELLS_MOST + 1]; /* of the cells, in text */
-	unsigned int cells;
-	bool quoted;	   /* inside of quotes */
+	unsigned int cells, columns;	  /* columns: cells of the first row */
+	bool quoted;			  /* inside of quotes */
 	size_t quotes_end; /* in text: spaces before it are of the cell */
 	uint64_t line, skipped;
 };
@@ -192,6 +192,12 @@ int import_csv_next(struct import_csv *csv, const struct import_cell **cell,
 		csv->skipped += csv->quoted;
 	if (rc <= 0)
 		return rc;
+	if (!csv->columns)
+		csv->columns = csv->cells;
+	if (csv->cells < csv->columns && import_lines_open_end(csv->lines)) {
+		csv->skipped++; /* cut off inside of the row */
+		return 0;
+	}
 	for (unsigned int i = 0; i < csv->cells; i++)
 		csv->cell[i] = (struct import_cell){
 			csv->text.data + csv->at[i],

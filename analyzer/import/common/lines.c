@@ -18,6 +18,7 @@ struct import_lines {
 	size_t room, at, end; /* of the bytes that were read and not returned */
 	uint64_t number, skipped;
 	bool ended, cut; /* cut: the end is before damage */
+	bool open;	 /* the last line has no delimiter behind it */
 	char delimiter;
 };
 
@@ -86,6 +87,7 @@ int import_lines_next(struct import_lines *l, const char **line, size_t *len,
 			*line = start;
 			*len = newline ? (size_t)(newline - start) : left;
 			l->at += newline ? *len + 1 : left;
+			l->open = !newline;
 			l->number++;
 			if (!too_long)
 				return 1;
@@ -117,6 +119,11 @@ void import_lines_delimiter(struct import_lines *l, char c)
 uint64_t import_lines_number(const struct import_lines *l)
 {
 	return l->number;
+}
+
+bool import_lines_open_end(const struct import_lines *l)
+{
+	return l->open;
 }
 
 uint64_t import_lines_skipped(const struct import_lines *l)

@@ -3,6 +3,7 @@
 #ifndef ANALYZER_IMPORT_LINES_H
 #define ANALYZER_IMPORT_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,8 @@ int import_lines_next(struct import_lines *l, const char **line, size_t *len,
 void import_lines_delimiter(struct import_lines *l, char c);
 /* Its number, from 1. */
 uint64_t import_lines_number(const struct import_lines *l);
+/* Has the last line no delimiter behind it? The file may be cut off in it. */
+bool import_lines_open_end(const struct import_lines *l);
 /* Lines that were too long; bytes of the file read so far. */
 uint64_t import_lines_skipped(const struct import_lines *l);
 uint64_t import_lines_offset(const struct import_lines *l);
