@@ -332,6 +332,12 @@ is 'durations alone are kept, one behind the other' "$(rows 'SELECT sum(dur_ns),
 check 'and have no share of a run' '"$IOREEL" report s.db | tr -s " \n" " " >out &&
 	grep -q "take 580 .s together; their share of the run is not known: they have no times" out &&
 	! grep -q NO-PROBLEM out'
+# Bare carriage returns are the ends of lines where there are no others.
+import reused.strace
+rows "$calls" >want
+tr '\n' '\r' <reused.strace >returns.strace
+import returns.strace
+check 'lines that end with bare carriage returns' 'rows "$calls" | diff want -'
 mkdir timeless
 cp reused/o.* timeless
 sed -i -E 's/^[0-9.]{17} //' timeless/o.*

@@ -49,9 +49,19 @@ void import_lines_close(struct import_lines *l)
 	free(l);
 }
 
+/* Lines of the first bytes end with bare carriage returns where these are their only
+ * ends. */
+static void find_delimiter(struct import_lines *l)
+{
+	if (l->delimiter == '\n' && !memchr(l->buf, '\n', l->end) &&
+	    memchr(l->buf, '\r', l->end))
+		l->delimiter = '\r';
+}
+
 /* Move the remaining bytes to the front and read more behind them. */
 static int read_more(struct import_lines *l, struct reel_error *err)
 {
+	bool first = !l->number && !l->end;
 	int64_t n;
 
 	memmove(l->buf, l->buf + l->at, l->end - l->at);
@@ -66,6 +76,8 @@ static int read_more(struct import_lines *l, struct reel_error *err)
 	if (n < 0)
 		return -1;
 	l->end += (size_t)n;
+	if (first)
+		find_delimiter(l);
 	l->ended = !n;
 	l->cut = reel_source_stopped(l->source);
 	return 0;
