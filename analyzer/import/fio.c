@@ -258,8 +258,11 @@ static int read_log(struct import *im, struct import_lines *lines,
 {
 	const char *line = "";
 	size_t len = 0;
-	int rc = import_lines_next(lines, &line, &len, err);
+	int rc;
 
+	do /* empty lines in front of it */
+		rc = import_lines_next(lines, &line, &len, err);
+	while (rc > 0 && (!len || (len == 1 && *line == '\r')));
 	if (rc < 0)
 		return -1;
 	im->version = version_of(line, rc ? len : 0);
@@ -352,8 +355,11 @@ static int load(struct reel_writer *w, const struct import_input *in,
 
 static bool detect(const char *bytes, size_t n)
 {
-	const char *newline = memchr(bytes, '\n', n);
+	const char *newline;
 
+	for (; n && (*bytes == '\n' || *bytes == '\r'); n--)
+		bytes++;
+	newline = memchr(bytes, '\n', n);
 	return version_of(bytes, newline ? (size_t)(newline - bytes) : n) != 0;
 }
 

@@ -253,6 +253,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 
 static bool detect(const char *bytes, size_t n)
 {
+	for (; n && (*bytes == '\n' || *bytes == '\r'); n--)
+		bytes++;
 	return n >= strlen(HEADER) && !memcmp(bytes, HEADER, strlen(HEADER));
 }
 

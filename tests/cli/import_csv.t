@@ -212,6 +212,8 @@ python3 - <<-'END'
 END
 import kv.csv
 check 'every operation of a KV cache, and its sums' 'text kv s.db kv.csv'
+{ printf '\n\r\n'; cat kv.csv; } >blank.csv && import blank.csv
+check 'behind empty lines, too' 'text kv s.db kv.csv'
 is 'the start of the run' "$(sql s.db 'SELECT start_real_ns / 1000000000 FROM run')" 1732300000
 gzip -k kv.csv
 import kv.csv.gz

@@ -73,6 +73,8 @@ is 'version 2: the times are its waits' "$(events)" '0 open /d/a
 1500000 pwrite /d/a 4096 8192 8192
 2000000 close /d/a   '
 check 'every operation' 'text fio s.db v2.log'
+{ printf '\n\r\n'; cat v2.log; } >blank.log && import blank.log
+check 'behind empty lines, too' 'text fio s.db v2.log'
 is 'an open file from its open to its close' "$(sql s.db 'SELECT open_ns, close_ns,
 	(SELECT count(*) FROM event WHERE event.open_id = o.open_id) FROM open_file o' |
 	tr "$tab" ' ')" '0 2000000 4'
