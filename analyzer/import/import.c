@@ -329,6 +329,31 @@ static int keep_known(struct import_input *in, const struct reel_importer *as,
 	return n;
 }
 
+/* Fail if the lines behind the first ones of @head are of a format, as where the output
+ * of the job is in front of its trace, or the first line is damaged. */
+static int name_lines_before(const char *path, const char *head, size_t n,
+			     struct reel_error *err)
+{
+	const char *at = head, *end = head + n;
+
+	for (int lines = 1; (at = memchr(at, '\n', (size_t)(end - at)));
+	     lines++) {
+		at++;
+		for (int i = 0; reel_importers[i] && at < end; i++)
+			if (reel_importers[i]->detect(at, (size_t)(end - at)))
+				return reel_fail(
+					err, REEL_E_FORMAT,
+					"'%s' is in no format that ioreel "
+					"imports, but for its first %s: it is "
+					"of %s from line %d on; try: tail -n "
+					"+%d FILE >OTHER",
+					path, lines > 1 ? "lines" : "line",
+					reel_importers[i]->name, lines + 1,
+					lines + 1);
+	}
+	return 0;
+}
+
 /* Fail if the file @path is empty, or its tool is known. 0: it is not. */
 static int name_unknown(const char *path, struct reel_error *err)
 {
@@ -338,6 +363,8 @@ static int name_unknown(const char *path, struct reel_error *err)
 
 	if (n > 0)
 		unknown = import_unknown_find(path, head, (size_t)n);
+	if (n > 0 && !unknown)
+		name_lines_before(path, head, (size_t)n, err);
 	free(head);
 	if (err->code)
 		return -1;

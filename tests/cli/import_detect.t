@@ -36,6 +36,10 @@ refused() {
 	check "refused, with a hint: $2" "! \"$IOREEL\" import unknown 2>err && [ \$(wc -l <err) = 1 ] && [ ! -e unknown.db ] &&
 		grep -q -- 'imports: it is .*; try: .*$2' err"
 }
+printf 'Epoch 1: loss 0.3\nsaved\n{"traceEvents": [{"name": "a", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}\n' >mixed
+check 'refused, with a hint: lines in front of a trace' '! "$IOREEL" import mixed -o s.db 2>err && [ $(wc -l <err) = 1 ] &&
+	grep -q "its first lines: it is of chrome from line 3 on; try: tail -n +3 FILE" err'
+is 'the hint works' "$(tail -n +3 mixed >behind && format behind)" chrome
 refused '%% time     seconds  usecs/call     calls    errors syscall\n------ ---\n' 'strace -f -y -ttt -T'
 refused 'FIT Profiler Report\n\n-----\n|  Action  |  Mean duration (s)|  Num calls|\n' PyTorchProfiler
 refused 'FIT Profiler Report\nProfile stats for: [Strategy]S.x\n  7 function calls in 0.1 s\n' PyTorchProfiler
