@@ -329,6 +329,9 @@ static int keep_known(struct import_input *in, const struct reel_importer *as,
 	return n;
 }
 
+/* The lines that may be before a trace: each is asked of all formats. */
+#define BEFORE_MOST 1000
+
 /* Fail if the lines behind the first ones of @head are of a format, as where the output
  * of the job is in front of its trace, or the first line is damaged. */
 static int name_lines_before(const char *path, const char *head, size_t n,
@@ -336,7 +339,8 @@ static int name_lines_before(const char *path, const char *head, size_t n,
 {
 	const char *at = head, *end = head + n;
 
-	for (int lines = 1; (at = memchr(at, '\n', (size_t)(end - at)));
+	for (int lines = 1; lines <= BEFORE_MOST &&
+			    (at = memchr(at, '\n', (size_t)(end - at)));
 	     lines++) {
 		at++;
 		for (int i = 0; reel_importers[i] && at < end; i++)
