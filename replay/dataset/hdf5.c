@@ -2,11 +2,12 @@
 /*
  * HDF5. Samples of one size are the rows of the data set "records" (samples x
  * bytes of uint8), those of several sizes the data sets "sample_00000000" and on;
- * "labels" holds their numbers (int64). They are contiguous, or in chunks: pieces
- * of a row, or whole rows where a chunk has room for several, or an equal piece of
- * each of several rows.
+ * "labels" holds their numbers (int64). With dataset.columns, each of them is an array
+ * of rows, "column_00000000" and on, and a sample is a row of each. Arrays are
+ * contiguous, or in chunks: pieces of a row, or whole rows where a chunk has room for
+ * several, or an equal piece of each of several rows.
  *
- * The reader is h5py: the file and "records" stay open, and a sample is
+ * The reader is h5py: the file and its arrays of rows stay open, and a sample is
  * records[i]; the calls are those of libhdf5 itself. On null storage there is
  * nothing that libhdf5 could read, so the samples are given without it.
  *
@@ -58,9 +59,76 @@ static struct chunk chunk_of(const struct dataset *d, uint64_t rows,
 	return c;
 }
 
-static void name_of(char name[static NAME_ROOM], uint64_t i)
+/* An array of rows, and the bytes of a sample that a row of it has. */
+struct rows {
+	uint64_t offset, bytes;
+	bool read, contiguous;
+};
+
+static uint64_t arrays_of_rows(const struct dataset *d)
 {
-	snprintf(name, NAME_ROOM, "sample_%08llu", (unsigned long long)i);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < d->is->columns_n; i++)
+		n += (uint64_t)d->is->columns[i].count;
+	return n ? n : 1;
+}
+
+/* The array @i; without columns there is one, of whole samples. */
+static struct rows rows_at(const struct dataset *d, uint64_t i)
+{
+	struct rows r = {0, 0, true, false};
+
+	if (!d->is->columns_n)
+		r.bytes = dataset_sample_bytes(d, 0);
+	for (uint32_t k = 0; k < d->is->columns_n; k++) {
+		const struct workload_column *c = &d->is->columns[k];
+		uint64_t some = i < (uint64_t)c->count ? i : (uint64_t)c->count;
+
+		r.offset += some * (uint64_t)c->bytes;
+		if (i < (uint64_t)c->count) {
+			r.bytes = (uint64_t)c->bytes;
+			r.read = c->read;
+			r.contiguous = c->contiguous;
+			break;
+		}
+		i -= some;
+	}
+	return r;
+}
+
+/* Columns in chunks have as many rows in one, so that a sample takes one of each. */
+static struct chunk chunk_of_rows(const struct dataset *d, const struct rows *r)
+{
+	uint64_t widest = 0;
+	struct chunk c;
+
+	if (r->contiguous)
+		return (struct chunk){0, 0};
+	for (uint32_t i = 0; i < d->is->columns_n; i++) {
+		const struct workload_column *k = &d->is->columns[i];
+
+		if (!k->contiguous && (uint64_t)k->bytes > widest)
+			widest = (uint64_t)k->bytes;
+	}
+	c = chunk_of(d, d->samples_per_file, widest ? widest : r->bytes);
+	if (c.bytes > r->bytes)
+		c.bytes = r->bytes;
+	return c;
+}
+
+static void name_of(char name[static NAME_ROOM], const char *what, uint64_t i)
+{
+	snprintf(name, NAME_ROOM, "%s_%08llu", what, (unsigned long long)i);
+}
+
+static void name_of_rows(char name[static NAME_ROOM], const struct dataset *d,
+			 uint64_t i)
+{
+	if (d->is->columns_n)
+		name_of(name, "column", i);
+	else
+		snprintf(name, NAME_ROOM, "records");
 }
 
 /* --- writing -------------------------------------------------------------- */
@@ -115,10 +183,10 @@ static int put_block(hid_t array, int rank, const hsize_t *start,
 /* @rows rows from @row on, those of a chunk, in pieces of whole chunks; row 0 is
  * sample @first. @rank 1: the array is the row. */
 static int put_rows(const struct dataset *d, hid_t array, int rank,
-		    uint64_t first, uint64_t row, uint64_t rows,
-		    const struct chunk *c, uint8_t *buf)
+		    const struct rows *of, uint64_t first, uint64_t row,
+		    uint64_t rows, const struct chunk *c, uint8_t *buf)
 {
-	uint64_t bytes = dataset_sample_bytes(d, first + row), piece = PIECE;
+	uint64_t bytes = of->bytes, piece = PIECE;
 
 	if (c->bytes)
 		piece = c->bytes * rows < PIECE
@@ -129,7 +197,8 @@ static int put_rows(const struct dataset *d, hid_t array, int rank,
 		hsize_t start[2] = {row, at}, shape[2] = {rows, n};
 
 		for (uint64_t i = 0; i < rows; i++)
-			dataset_payload(d, first + row + i, at, buf + i * n, n);
+			dataset_payload(d, first + row + i, of->offset + at,
+					buf + i * n, n);
 		if (put_block(array, rank, start + 2 - rank, shape + 2 - rank,
 			      buf))
 			return -1;
@@ -137,25 +206,26 @@ static int put_rows(const struct dataset *d, hid_t array, int rank,
 	return 0;
 }
 
-static int put_records(const struct dataset *d, uint64_t first, hid_t file,
-		       uint8_t *buf)
+static int put_array(const struct dataset *d, uint64_t first, uint64_t number,
+		     hid_t file, uint8_t *buf)
 {
-	uint64_t n = d->samples_per_file,
-		 bytes = dataset_sample_bytes(d, first);
-	struct chunk c = chunk_of(d, n, bytes);
+	struct rows r = rows_at(d, number);
+	struct chunk c = chunk_of_rows(d, &r);
+	uint64_t n = d->samples_per_file, rows = c.rows ? c.rows : 1;
 	hid_t storage = storage_of(d, &c, 2), array;
-	hsize_t shape[2] = {n, bytes};
+	hsize_t shape[2] = {n, r.bytes};
+	char name[NAME_ROOM];
 	int rc = 0;
 
 	if (storage < 0)
 		return -1;
-	array = make_array(file, "records", H5T_STD_U8LE, 2, shape, storage);
+	name_of_rows(name, d, number);
+	array = make_array(file, name, H5T_STD_U8LE, 2, shape, storage);
 	H5Pclose(storage);
 	if (array < 0)
 		return -1;
-	for (uint64_t i = 0, rows = c.rows ? c.rows : 1; !rc && i < n;
-	     i += rows)
-		rc = put_rows(d, array, 2, first, i,
+	for (uint64_t i = 0; !rc && i < n; i += rows)
+		rc = put_rows(d, array, 2, &r, first, i,
 			      n - i < rows ? n - i : rows, &c, buf);
 	return H5Dclose(array) < 0 || rc ? -1 : 0;
 }
@@ -163,21 +233,21 @@ static int put_records(const struct dataset *d, uint64_t first, hid_t file,
 static int put_sample(const struct dataset *d, uint64_t first, uint64_t i,
 		      hid_t file, uint8_t *buf)
 {
-	uint64_t bytes = dataset_sample_bytes(d, first + i);
-	struct chunk c = chunk_of(d, 1, bytes);
+	struct rows r = {.bytes = dataset_sample_bytes(d, first + i)};
+	struct chunk c = chunk_of(d, 1, r.bytes);
 	hid_t storage = storage_of(d, &c, 1), array;
-	hsize_t shape[1] = {bytes};
+	hsize_t shape[1] = {r.bytes};
 	char name[NAME_ROOM];
 	int rc;
 
 	if (storage < 0)
 		return -1;
-	name_of(name, i);
+	name_of(name, "sample", i);
 	array = make_array(file, name, H5T_STD_U8LE, 1, shape, storage);
 	H5Pclose(storage);
 	if (array < 0)
 		return -1;
-	rc = put_rows(d, array, 1, first + i, 0, 1, &c, buf);
+	rc = put_rows(d, array, 1, &r, first + i, 0, 1, &c, buf);
 	return H5Dclose(array) < 0 || rc ? -1 : 0;
 }
 
@@ -206,13 +276,13 @@ static int put_labels(const struct dataset *d, uint64_t first, hid_t file)
 static int put_all(const struct dataset *d, uint64_t first, hid_t file,
 		   uint8_t *buf)
 {
+	bool equal = is_equal(d);
+	uint64_t arrays = equal ? arrays_of_rows(d) : d->samples_per_file;
 	int rc = 0;
 
-	if (is_equal(d))
-		rc = put_records(d, first, file, buf);
-	for (uint64_t i = 0; !is_equal(d) && !rc && i < d->samples_per_file;
-	     i++)
-		rc = put_sample(d, first, i, file, buf);
+	for (uint64_t i = 0; !rc && i < arrays; i++)
+		rc = equal ? put_array(d, first, i, file, buf)
+			   : put_sample(d, first, i, file, buf);
 	return rc || (d->is->labels && put_labels(d, first, file)) ? -1 : 0;
 }
 
@@ -253,29 +323,36 @@ static int hdf5_write(const struct dataset *d, uint64_t file, const char *path,
 #define OBJECT_BYTES 1024
 #define CHUNK_BYTES 128 /* of the tree of chunks, and of gzip */
 
-static uint64_t array_bytes(const struct dataset *d, uint64_t rows,
+/* An array of @rows x @bytes in chunks of @c. */
+static uint64_t array_bytes(const struct chunk *c, uint64_t rows,
 			    uint64_t bytes)
 {
-	struct chunk c = chunk_of(d, rows, bytes);
 	uint64_t chunks;
 
-	if (!c.bytes || !c.rows)
-		return rows * bytes;
-	chunks = ((rows + c.rows - 1) / c.rows) *
-		 ((bytes + c.bytes - 1) / c.bytes);
-	return chunks *
-	       (c.rows * c.bytes + CHUNK_BYTES + c.rows * c.bytes / 1000);
+	if (!c->bytes || !c->rows)
+		return OBJECT_BYTES + rows * bytes;
+	chunks = ((rows + c->rows - 1) / c->rows) *
+		 ((bytes + c->bytes - 1) / c->bytes);
+	return OBJECT_BYTES + chunks * (c->rows * c->bytes + CHUNK_BYTES +
+					c->rows * c->bytes / 1000);
 }
 
 static uint64_t hdf5_disk_bytes(const struct dataset *d, uint64_t file)
 {
 	uint64_t n = d->samples_per_file, first = file * n, sum = 0;
 
-	if (is_equal(d))
-		sum = array_bytes(d, n, dataset_sample_bytes(d, first));
-	for (uint64_t i = 0; !is_equal(d) && i < n; i++)
-		sum += OBJECT_BYTES +
-		       array_bytes(d, 1, dataset_sample_bytes(d, first + i));
+	for (uint64_t i = 0; is_equal(d) && i < arrays_of_rows(d); i++) {
+		struct rows r = rows_at(d, i);
+		struct chunk c = chunk_of_rows(d, &r);
+
+		sum += array_bytes(&c, n, r.bytes);
+	}
+	for (uint64_t i = 0; !is_equal(d) && i < n; i++) {
+		uint64_t bytes = dataset_sample_bytes(d, first + i);
+		struct chunk c = chunk_of(d, 1, bytes);
+
+		sum += array_bytes(&c, 1, bytes);
+	}
 	return HEAD_BYTES + sum + 8 * n;
 }
 
@@ -285,11 +362,40 @@ struct reader {
 	const struct dataset *d;
 	struct hdf5_use use;
 	struct reel_buf path;
-	hid_t file, records; /* negative: none */
+	hid_t file; /* negative: none */
+	/* The arrays of rows; negative: not open. */
+	hid_t *array;
+	struct rows *rows;
+	uint64_t arrays; /* 0: samples are arrays of their own */
 	uint64_t first;
 	uint8_t *buf;
 	uint64_t room;
 };
+
+static void close_arrays(struct reader *r)
+{
+	for (uint64_t i = 0; i < r->arrays; i++) {
+		if (r->array[i] >= 0)
+			H5Dclose(r->array[i]);
+		r->array[i] = -1;
+	}
+}
+
+/* Open the arrays that are read; 0, or -1. */
+static int open_arrays(struct reader *r)
+{
+	char name[NAME_ROOM];
+
+	for (uint64_t i = 0; i < r->arrays; i++) {
+		if (!r->rows[i].read)
+			continue;
+		name_of_rows(name, r->d, i);
+		r->array[i] = H5Dopen2(r->file, name, H5P_DEFAULT);
+		if (r->array[i] < 0)
+			return -1;
+	}
+	return 0;
+}
 
 static int hdf5_close(void *state, struct reel_error *err)
 {
@@ -299,15 +405,35 @@ static int hdf5_close(void *state, struct reel_error *err)
 	if (!r)
 		return 0;
 	hdf5_lock();
-	if (r->records >= 0)
-		H5Dclose(r->records);
+	close_arrays(r);
 	if (r->file >= 0 && (H5Fclose(r->file) < 0 || r->use.err.code))
 		rc = hdf5_failed(&r->use, err);
 	hdf5_unlock();
 	reel_buf_fini(&r->path);
+	free(r->array);
+	free(r->rows);
 	free(r->buf);
 	free(r);
 	return rc;
+}
+
+/* A reader has their places before it opens one. */
+static int list_arrays(struct reader *r, struct reel_error *err)
+{
+	uint64_t n = is_equal(r->d) ? arrays_of_rows(r->d) : 0;
+
+	if (!n)
+		return 0;
+	r->array = reel_alloc(n, sizeof(*r->array), err);
+	r->rows = reel_alloc(n, sizeof(*r->rows), err);
+	if (!r->array || !r->rows)
+		return -1;
+	r->arrays = n;
+	for (uint64_t i = 0; i < n; i++) {
+		r->array[i] = -1;
+		r->rows[i] = rows_at(r->d, i);
+	}
+	return 0;
 }
 
 static int open_file(struct reader *r, struct reel_error *err)
@@ -316,13 +442,8 @@ static int open_file(struct reader *r, struct reel_error *err)
 
 	hdf5_lock();
 	r->file = hdf5_open(&r->use, err);
-	if (r->file >= 0) {
-		if (is_equal(r->d))
-			r->records = H5Dopen2(r->file, "records", H5P_DEFAULT);
-		rc = is_equal(r->d) && r->records < 0
-			     ? hdf5_failed(&r->use, err)
-			     : 0;
-	}
+	if (r->file >= 0)
+		rc = open_arrays(r) ? hdf5_failed(&r->use, err) : 0;
 	hdf5_unlock();
 	return rc;
 }
@@ -337,9 +458,10 @@ static int hdf5_open_file(void **state, const struct dataset *d, uint64_t file,
 		return -1;
 	r->d = d;
 	r->use.io = io;
-	r->file = r->records = -1;
+	r->file = -1;
 	r->first = file * d->samples_per_file;
-	rc = dataset_path(d, file, &r->path, err);
+	rc = list_arrays(r, err) || dataset_path(d, file, &r->path, err) ? -1
+									 : 0;
 	r->use.path = reel_buf_text(&r->path);
 	if (!rc && !io->null)
 		rc = open_file(r, err);
@@ -351,8 +473,9 @@ static int hdf5_open_file(void **state, const struct dataset *d, uint64_t file,
 	return 0;
 }
 
-/* Row @row, or all of an array of one dimension, of @n bytes. */
-static int get_row(struct reader *r, hid_t array, uint64_t row, uint64_t n)
+/* Row @row, or all of an array of one dimension, of @n bytes, into @to. */
+static int get_row(const struct reader *r, hid_t array, uint64_t row,
+		   uint64_t n, uint8_t *to)
 {
 	hid_t space = H5Dget_space(array), memory;
 	hsize_t start[2] = {row, 0}, shape[2] = {1, n}, is[2] = {0, 0};
@@ -366,8 +489,8 @@ static int get_row(struct reader *r, hid_t array, uint64_t row, uint64_t n)
 	memory = H5Screate_simple(rank, shape + 2 - rank, NULL);
 	rc = H5Sselect_hyperslab(space, H5S_SELECT_SET, start + 2 - rank, NULL,
 				 shape + 2 - rank, NULL) < 0 ||
-	     H5Dread(array, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT,
-		     r->buf) < 0;
+	     H5Dread(array, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT, to) <
+		     0;
 	H5Sclose(memory);
 out:
 	H5Sclose(space);
@@ -378,22 +501,32 @@ static int get_sample(struct reader *r, uint64_t i, uint64_t n,
 		      struct reel_error *err)
 {
 	char name[NAME_ROOM];
-	hid_t array = r->records;
-	int rc;
+	hid_t array;
+	int rc = 0;
 
 	H5Eclear2(H5E_DEFAULT);
-	if (!is_equal(r->d)) {
-		name_of(name, i);
-		array = H5Dopen2(r->file, name, H5P_DEFAULT);
-		if (array < 0)
-			return hdf5_failed(&r->use, err);
-	}
-	rc = get_row(r, array, i, n);
+	for (uint64_t k = 0; !rc && k < r->arrays; k++)
+		if (r->array[k] >= 0)
+			rc = get_row(r, r->array[k], i, r->rows[k].bytes,
+				     r->buf + r->rows[k].offset);
+	if (r->arrays)
+		return rc ? hdf5_failed(&r->use, err) : 0;
+	name_of(name, "sample", i);
+	array = H5Dopen2(r->file, name, H5P_DEFAULT);
+	if (array < 0)
+		return hdf5_failed(&r->use, err);
+	rc = get_row(r, array, 0, n, r->buf);
 	if (rc)
 		hdf5_failed(&r->use, err);
-	if (array != r->records)
-		H5Dclose(array);
+	H5Dclose(array);
 	return rc;
+}
+
+/* The first bytes of a sample are its number; a column of fewer has a part of it. */
+static bool has_number(const struct reader *r)
+{
+	return !r->d->is->columns_n ||
+	       (r->rows[0].read && r->rows[0].bytes >= sizeof(uint64_t));
 }
 
 static int hdf5_read(void *state, uint64_t sample, struct format_sample *out,
@@ -418,7 +551,7 @@ static int hdf5_read(void *state, uint64_t sample, struct format_sample *out,
 	hdf5_lock();
 	rc = get_sample(r, sample - r->first, out->bytes, err);
 	hdf5_unlock();
-	if (!rc)
+	if (!rc && has_number(r))
 		out->number = dataset_payload_number(r->buf, out->bytes);
 	return rc;
 }

@@ -17,7 +17,7 @@ bool dataset_has_places(const struct workload_dataset *d)
 	return d->format == WORKLOAD_RAW || d->format == WORKLOAD_INDEXED ||
 	       d->format == WORKLOAD_NPY ||
 	       (format && format->offsets && !d->chunk_bytes &&
-		!d->compression);
+		!d->compression && !d->columns_n);
 }
 
 uint64_t dataset_place_of(const struct dataset *d, struct dataset_place *p,

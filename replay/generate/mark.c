@@ -30,9 +30,15 @@ static json_t *identity(const struct workload *w, struct reel_error *err)
 		return NULL;
 	dataset = json_object_get(doc, "dataset");
 	evaluation = json_object_get(doc, "evaluation");
-	/* Only where it is given, so that older marks stay valid. */
+	/* Only where they are given, so that older marks stay valid. */
 	if (!w->dataset.chunk_samples)
 		json_object_del(dataset, "chunk_samples");
+	for (uint32_t i = 0; i < w->dataset.columns_n; i++)
+		if (!w->dataset.columns[i].contiguous)
+			json_object_del(
+				json_array_get(
+					json_object_get(dataset, "columns"), i),
+				"contiguous");
 	id = json_pack("{s:O, s:O, s:O}", "dataset", dataset,
 		       "evaluation_files", json_object_get(evaluation, "files"),
 		       "evaluation_samples_per_file",

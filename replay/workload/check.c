@@ -45,8 +45,15 @@ static void check_columns(const struct workload_dataset *d,
 			       "dataset.columns: %.3g bytes in all, more than "
 			       "%.3g",
 			       samples * (double)bytes, DATASET_MOST);
-	if (d->columns_n && d->format != WORKLOAD_PARQUET)
-		workload_fault(f, "dataset.columns: only of parquet");
+	if (d->columns_n && d->format != WORKLOAD_PARQUET &&
+	    d->format != WORKLOAD_HDF5)
+		workload_fault(f, "dataset.columns: only of hdf5 and parquet");
+	for (uint32_t i = 0; i < d->columns_n; i++)
+		if (d->columns[i].contiguous && d->format != WORKLOAD_HDF5)
+			workload_fault(f,
+				       "dataset.columns[%u].contiguous: only "
+				       "of hdf5",
+				       i);
 	if (d->columns_n && d->sample_bytes.n &&
 	    (quantiles_at(&d->sample_bytes, 0) != bytes ||
 	     quantiles_at(&d->sample_bytes, 1) != bytes))

@@ -226,6 +226,8 @@ static void put_dataset(struct writing *to)
 		lost(to,
 		     "dataset.chunk_samples: DLIO's chunks are parts of one "
 		     "sample, or whole ones");
+	if (d->columns_n && d->format == WORKLOAD_HDF5)
+		lost(to, "dataset.columns: one array of whole samples");
 	if (d->compressibility > 0)
 		lost(to, "dataset.compressibility %.3g: DLIO's data is random",
 		     d->compressibility);

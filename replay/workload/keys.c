@@ -82,6 +82,7 @@ static const struct workload_key column[] = {
 	INTEGER(workload_column, bytes, 1, 1e9, 4),
 	INTEGER(workload_column, count, 1, 1e6, 1),
 	BOOL(workload_column, read, 1),
+	BOOL(workload_column, contiguous, 0),
 	END,
 };
 

@@ -50,6 +50,7 @@ enum workload_compression { WORKLOAD_PLAIN, WORKLOAD_GZIP };
 struct workload_column {
 	int64_t bytes, count;
 	bool read;
+	bool contiguous; /* of hdf5: neither in chunks nor compressed */
 };
 
 struct workload_dataset {
@@ -73,7 +74,7 @@ struct workload_dataset {
 				 * or whole samples */
 	int64_t row_group_rows; /* of Parquet */
 	double compressibility; /* share of the payload that gzip removes */
-	struct workload_column *columns; /* of Parquet */
+	struct workload_column *columns; /* of Parquet and HDF5 */
 	uint32_t columns_n;
 	int64_t seed;
 };

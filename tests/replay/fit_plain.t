@@ -134,7 +134,7 @@ J
 "$IOREEL" run -q columns.json --data columns -o columns.db >/dev/null
 check 'columns of parquet: fit' '"$IOREEL" fit -q columns.db -o job.json'
 is 'those that are read, and as many bytes that are not' \
-	"$(key '["dataset"]["columns"]' | tr -d "{}[]' ")" \
+	"$(key '["dataset"]["columns"]' | tr -d "{}[]' " | sed 's/,contiguous:False//g')" \
 	'bytes:32,count:1,read:True,bytes:132,count:1,read:False,bytes:40,count:1,read:True,bytes:132,count:1,read:False'
 check 'the benchmark makes the same reads' '"$IOREEL" gen -q job.json again &&
 	"$IOREEL" run -q job.json --data again -o again.db >/dev/null &&

@@ -22,8 +22,11 @@ w set equal.json dataset.chunk_bytes=3000 dataset.chunk_samples=4 dataset.compre
 w set equal.json dataset.compression=gzip dataset.compressibility=0.5 >gzip.json
 w set several.json dataset.chunk_bytes=7000 dataset.compression=gzip \
 	dataset.compression_level=1 dataset.compressibility=0.5 >several_gzip.json
+w set equal.json dataset.chunk_bytes=40000 dataset.compression=gzip dataset.labels=false \
+	'dataset.columns=[{"bytes": 20000}, {"bytes": 4, "count": 2, "contiguous": true},
+		{"bytes": 9993, "read": false}]' >columns.json
 w set several.json dataset.format=raw >raw.json
-all="several equal pieces rows parts gzip several_gzip"
+all="several equal pieces rows parts gzip several_gzip columns"
 
 # field JSON EXPRESSION: of the result d.
 field() { python3 -c "import json; d = json.load(open('$1')); print($2)"; }
@@ -78,12 +81,16 @@ import h5py
 numbers = []
 for path in sorted(glob.glob(sys.argv[1] + "/train/*.h5")):
     with h5py.File(path, "r") as f:
-        for i, label in enumerate(f["labels"][:]):
-            row = f["records"][i] if "records" in f else f["sample_%08d" % i][()]
+        first = len(numbers)
+        for i, label in enumerate(f["labels"][:] if "labels" in f else range(first, first + 6)):
+            row = (f["records"][i] if "records" in f else f["column_00000000"][i]
+                   if "column_00000000" in f else f["sample_%08d" % i][()])
             assert struct.unpack("<Q", row[:8].tobytes())[0] == label, (path, i)
             numbers.append(int(label))
         last = f[sorted(f)[-1]]
         layout = last.chunks, last.compression
+        if "column_00000000" in f:
+            layout = [(f[name].shape[1], f[name].chunks) for name in sorted(f)]
 assert numbers == list(range(60)), numbers
 print(*layout)
 PY
@@ -94,6 +101,8 @@ is 'h5py: a part of several samples a chunk' "$(python3 samples.py ds.parts)" '(
 is 'h5py: several samples a chunk' "$(python3 samples.py ds.rows)" '(2, 30001) None'
 is 'h5py: gzip' "$(python3 samples.py ds.gzip)" '(1, 30001) gzip'
 is 'h5py: several sizes, gzip' "$(python3 samples.py ds.several_gzip)" '(7000,) gzip'
+is 'h5py: columns are arrays, some in chunks' "$(python3 samples.py ds.columns)" \
+	'(20000, (2, 20000)) (4, None) (4, None) (9993, (2, 9993))'
 check 'gzip removes what compressibility says' '[ "$(cat ds.gzip/train/* | wc -c)" -lt $((60 * 30001 * 6 / 10)) ]'
 
 cat >job.py <<'PY'
@@ -124,13 +133,14 @@ check 'without the files: the reason says so' 'grep -A4 "\"dataset.c[ho]" o.json
 echo "# chunks of 7000 bytes: $(field o.json 'd["dataset"]["chunk_bytes"]')"
 cat >load.py <<'PY'
 import sys, h5py
-path, samples, equal = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "1"
+path, samples, equal = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+names = ["records"] if equal == 1 else ["column_%08d" % i for i in range(equal)]
 for _ in 0, 1:  # the first time imports modules in between
     f = h5py.File(path, "r")
     if equal:
-        records = f["records"]
+        records = [f[name] for name in names]
     for i in range(samples):
-        records[i] if equal else f["sample_%08d" % i][()]
+        [array[i] for array in records] if equal else f["sample_%08d" % i][()]
     f.close()
 PY
 # The superblock is read in two calls of another size by another libhdf5: the test
@@ -147,7 +157,7 @@ if ! command -v strace >/dev/null; then
 	finish; exit
 fi
 for f in $all; do
-	case $f in several*) equal=0 ;; *) equal=1 ;; esac
+	case $f in several*) equal=0 ;; columns) equal=3 ;; *) equal=1 ;; esac
 	w set $f.json dataset.files=1 pipeline.batch=1 pipeline.order=sequential epochs=1 >o.json
 	rm -rf one; "$IOREEL" gen -q o.json one
 	strace -o ours "$IOREEL" run -q o.json --data one >/dev/null
