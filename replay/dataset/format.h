@@ -38,6 +38,18 @@ struct format_storage {
 	int64_t chunks;		/* of all of them */
 };
 
+#define FORMAT_PLACES 16
+
+/* An array of rows of a file that exists. */
+struct format_array {
+	int64_t rows, row_bytes;
+	int64_t chunk_bytes; /* decompressed; 0: contiguous */
+	/* It is at [@from, @to) of the file; of chunks: those at @place. */
+	int64_t from, to;
+	int64_t place[FORMAT_PLACES]; /* of some chunks */
+	uint32_t places;
+};
+
 struct format {
 	const char *name;   /* as in workload.json */
 	const char *suffix; /* "npz" */
@@ -82,6 +94,11 @@ struct format {
 	/* Find the storage of a file, for fit. NULL where there is one way only.
 	 * 1; 0 when it cannot be read. */
 	int (*storage)(const char *path, struct format_storage *out);
+
+	/* Add the arrays of an existing file that are on storage to the array *@out;
+	 * none when it cannot be read. NULL: it has no others. 0, or -1 (memory). */
+	int (*arrays)(const char *path, struct format_array **out, uint32_t *n,
+		      uint32_t *room, struct reel_error *err);
 
 	/* Begin to read @file through @io. Gives *@state for close(). */
 	int (*open)(void **state, const struct dataset *d, uint64_t file,

@@ -8,7 +8,8 @@
  * several, or an equal piece of each of several rows.
  *
  * The reader is h5py: the file and its arrays of rows stay open, and a sample is
- * records[i]; the calls are those of libhdf5 itself. On null storage there is
+ * records[i]; with access.reopen_arrays, it is f["records"][i], which begins with empty
+ * caches. The calls are those of libhdf5 itself. On null storage there is
  * nothing that libhdf5 could read, so the samples are given without it.
  *
  * Source: HDF5's reference manual.
@@ -505,6 +506,10 @@ static int get_sample(struct reader *r, uint64_t i, uint64_t n,
 	int rc = 0;
 
 	H5Eclear2(H5E_DEFAULT);
+	if (r->use.io->access->reopen_arrays) {
+		close_arrays(r);
+		rc = open_arrays(r);
+	}
 	for (uint64_t k = 0; !rc && k < r->arrays; k++)
 		if (r->array[k] >= 0)
 			rc = get_row(r, r->array[k], i, r->rows[k].bytes,
@@ -565,6 +570,7 @@ const struct format format_hdf5 = {
 	.inspect = hdf5_inspect,
 	.offsets = hdf5_offsets,
 	.storage = hdf5_storage,
+	.arrays = hdf5_arrays,
 	.open = hdf5_open_file,
 	.read = hdf5_read,
 	.close = hdf5_close,

@@ -15,6 +15,7 @@
 
 #include "replay/dataset/dataset.h"
 
+struct format_array;
 struct format_storage;
 struct io;
 
@@ -29,10 +30,12 @@ struct hdf5_use {
 	struct reel_error err;
 };
 
-/* struct format's inspect() and storage(). */
+/* struct format's inspect(), storage() and arrays(). */
 int hdf5_inspect(const char *path, int64_t **sizes, uint32_t *n, uint32_t *room,
 		 struct reel_error *err);
 int hdf5_storage(const char *path, struct format_storage *out);
+int hdf5_arrays(const char *path, struct format_array **out, uint32_t *n,
+		uint32_t *room, struct reel_error *err);
 
 /* struct format's offsets(). */
 int hdf5_offsets(const struct dataset *d, uint64_t file, struct io *io,

@@ -23,27 +23,49 @@ struct found {
 	int rc;
 };
 
-/* Bytes of @array, and of its rows. */
-static void look_at(struct found *f, hid_t array)
+/* The rows of @array, along its first dimension, and the bytes of one. */
+static bool rows_of(hid_t array, uint64_t *rows, uint64_t *bytes)
 {
 	hid_t type = H5Dget_type(array), space = H5Dget_space(array);
 	int rank = H5Sget_simple_extent_ndims(space);
 	hsize_t shape[RANK_MOST] = {0};
-	uint64_t item = H5Tget_size(type), row = item;
-	bool is_row = rank == 1 && item == 1;
+	uint64_t row = H5Tget_size(type);
 
 	H5Sget_simple_extent_dims(space, shape, NULL);
 	H5Tclose(type);
 	H5Sclose(space);
 	for (int i = 1; i < rank; i++)
 		if (__builtin_mul_overflow(row, shape[i], &row))
-			return;
-	if (rank < 1 || row > INT64_MAX || shape[0] > INT64_MAX ||
-	    (row && shape[0] > INT64_MAX / row))
+			return false;
+	*rows = shape[0];
+	*bytes = row;
+	return rank >= 1 && row <= INT64_MAX && shape[0] <= INT64_MAX &&
+	       (!row || shape[0] <= INT64_MAX / row);
+}
+
+/* Is @array one of bytes, of one dimension? */
+static bool is_of_bytes(hid_t array)
+{
+	hid_t type = H5Dget_type(array), space = H5Dget_space(array);
+	bool is = H5Sget_simple_extent_ndims(space) == 1 &&
+		  H5Tget_size(type) == 1;
+
+	H5Tclose(type);
+	H5Sclose(space);
+	return is;
+}
+
+/* Take @array for the samples if it is the largest. */
+static void look_at(struct found *f, hid_t array)
+{
+	uint64_t rows, row;
+	bool is_row = is_of_bytes(array);
+
+	if (!rows_of(array, &rows, &row))
 		return;
-	if (row * shape[0] > f->most) {
-		f->most = row * shape[0];
-		f->rows = shape[0];
+	if (row * rows > f->most) {
+		f->most = row * rows;
+		f->rows = rows;
 		f->bytes = row;
 		f->is_row = is_row;
 	}
@@ -52,7 +74,7 @@ static void look_at(struct found *f, hid_t array)
 	f->rc = reel_array_reach(f->sizes, f->room, *f->n, sizeof(**f->sizes),
 				 f->err);
 	if (!f->rc)
-		(*f->sizes)[(*f->n)++] = (int64_t)shape[0];
+		(*f->sizes)[(*f->n)++] = (int64_t)rows;
 }
 
 /* The data set @name of @group, for H5Oclose(); negative: it is none. Links to other
@@ -229,4 +251,108 @@ int hdf5_storage(const char *path, struct format_storage *out)
 	}
 	hdf5_unlock();
 	return s.most > 0;
+}
+
+/* --- arrays --------------------------------------------------------------- */
+
+struct arrays {
+	struct format_array **out;
+	uint32_t *n, *room;
+	struct reel_error *err;
+	int rc;
+};
+
+/* Add the places of some chunks of @array, from all parts of it, to @a. */
+static void find_chunks(struct format_array *a, hid_t array)
+{
+	hid_t space = H5Dget_space(array);
+	hsize_t n = 0, start[RANK_MOST], bytes;
+	unsigned int mask;
+	haddr_t at;
+
+	if (H5Dget_num_chunks(array, space, &n) < 0)
+		n = 0;
+	for (hsize_t i = 0; i < FORMAT_PLACES && i < n; i++) {
+		hsize_t k = n > FORMAT_PLACES
+				    ? i * (n - 1) / (FORMAT_PLACES - 1)
+				    : i;
+
+		if (H5Dget_chunk_info(array, space, k, start, &mask, &at,
+				      &bytes) < 0 ||
+		    at > INT64_MAX / 2 || bytes > INT64_MAX / 2)
+			continue;
+		a->place[a->places++] = (int64_t)at;
+		if (a->places == 1 || (int64_t)at < a->from)
+			a->from = (int64_t)at;
+		if ((int64_t)(at + bytes) > a->to)
+			a->to = (int64_t)(at + bytes);
+	}
+	H5Sclose(space);
+}
+
+/* Set the places of @array in its file. */
+static void find_places(struct format_array *a, hid_t array)
+{
+	hid_t type = H5Dget_type(array), p = H5Dget_create_plist(array);
+	uint64_t chunk = H5Tget_size(type);
+	hsize_t shape[RANK_MOST] = {0};
+	haddr_t at = H5Dget_offset(array);
+	int rank = 0;
+
+	H5Tclose(type);
+	if (H5Pget_layout(p) == H5D_CHUNKED)
+		rank = H5Pget_chunk(p, RANK_MOST, shape);
+	H5Pclose(p);
+	for (int i = 0; i < rank; i++)
+		if (__builtin_mul_overflow(chunk, shape[i], &chunk))
+			return;
+	if (rank > 0 && chunk <= UINT32_MAX) {
+		a->chunk_bytes = (int64_t)chunk;
+		find_chunks(a, array);
+	} else if (at != HADDR_UNDEF && at < INT64_MAX / 2) {
+		a->from = (int64_t)at;
+		a->to = a->from + a->rows * a->row_bytes;
+	}
+}
+
+static herr_t visit_array(hid_t group, const char *name, const H5L_info_t *link,
+			  void *data)
+{
+	struct arrays *s = data;
+	hid_t array = open_dataset(group, name, link);
+	struct format_array a = {.rows = 0};
+	uint64_t rows, bytes;
+
+	if (array < 0)
+		return 0;
+	if (rows_of(array, &rows, &bytes)) {
+		a.rows = (int64_t)rows;
+		a.row_bytes = (int64_t)bytes;
+		find_places(&a, array);
+	}
+	H5Oclose(array);
+	if (a.to <= a.from)
+		return 0;
+	s->rc = reel_array_reach(s->out, s->room, *s->n, sizeof(**s->out),
+				 s->err);
+	if (!s->rc)
+		(*s->out)[(*s->n)++] = a;
+	return s->rc;
+}
+
+int hdf5_arrays(const char *path, struct format_array **out, uint32_t *n,
+		uint32_t *room, struct reel_error *err)
+{
+	struct arrays s = {.out = out, .n = n, .room = room, .err = err};
+	hid_t file;
+
+	hdf5_lock();
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+	if (file >= 0) {
+		H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit_array, &s);
+		H5Fclose(file);
+	}
+	hdf5_unlock();
+	return s.rc;
 }

@@ -55,18 +55,31 @@ static void look_at_files(struct fit *f, const struct format *format,
 	}
 }
 
+/* Bytes of a sample in columns that are not compressed with the others. */
+static int64_t contiguous_bytes(const struct workload_dataset *d)
+{
+	int64_t bytes = 0;
+
+	for (uint32_t i = 0; i < d->columns_n; i++)
+		if (d->columns[i].contiguous)
+			bytes += d->columns[i].count * d->columns[i].bytes;
+	return bytes;
+}
+
 /* The share of the payload that compression removes, so that files get as large. */
 static int fit_compressibility(struct fit *f, const struct stored *s)
 {
 	struct workload_dataset *d = &f->w->dataset;
-	double mean =
-		quantiles_mean(&d->sample_bytes) * (double)d->samples_per_file;
-	double left = s->seen && mean > 0 ? s->bytes / (s->seen * mean) : 1;
+	double rows = (double)d->samples_per_file;
+	double plain = rows * (double)contiguous_bytes(d);
+	double mean = rows * quantiles_mean(&d->sample_bytes) - plain;
+	double left =
+		s->seen && mean > 0 ? (s->bytes / s->seen - plain) / mean : 1;
 
 	/* Text gets smaller whatever its values are. */
 	if (d->format == WORKLOAD_CSV)
 		return 0;
-	d->compressibility = left < 1 ? 1 - left : 0;
+	d->compressibility = left < 1 ? 1 - (left > 0 ? left : 0) : 0;
 	return fit_reason(f, "dataset.compressibility", 0.8,
 			  "the files have %.3g of the bytes of their samples",
 			  left < 1 ? left : 1);
@@ -95,8 +108,10 @@ static int fit_from_files(struct fit *f, const struct format *format,
 	struct workload_dataset *d = &f->w->dataset;
 
 	d->compression = s->gzip * 2 > s->seen ? WORKLOAD_GZIP : WORKLOAD_PLAIN;
-	d->labels = (d->format != WORKLOAD_NPZ && d->format != WORKLOAD_HDF5) ||
-		    (!f->partial && !f->arrays && s->labels * 2 > s->seen);
+	d->labels =
+		!d->columns_n &&
+		((d->format != WORKLOAD_NPZ && d->format != WORKLOAD_HDF5) ||
+		 (!f->partial && !f->arrays && s->labels * 2 > s->seen));
 	d->chunk_bytes = s->first.chunk_bytes;
 	d->chunk_samples =
 		d->sample_bytes.n > 1 || f->arrays ? 0 : s->first.chunk_samples;

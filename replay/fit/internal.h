@@ -86,7 +86,10 @@ struct fit {
 	uint32_t opens_of_sample; /* visits that a sample takes, where it is
 				   * a visit or a file; 0: not seen */
 	bool arrays;		  /* a sample is all arrays of a file */
-	bool mapped;		  /* most bytes were pages of mappings */
+	/* The array of which samples are rows, or the largest of several, is there in
+	 * each file; both 0: not known. */
+	int64_t rows_from, rows_to;
+	bool mapped;  /* most bytes were pages of mappings */
 	bool partial; /* archives of which some members are not read */
 };
 
@@ -229,6 +232,7 @@ void fit_own_loop_fini(struct fit *f);
 int fit_memory(struct fit *f);
 int fit_samples(struct fit *f);
 int fit_chain(struct fit *f);	  /* of fit_samples() */
+int fit_arrays(struct fit *f);	  /* of fit_samples() */
 int fit_records(struct fit *f);	  /* of fit_samples() */
 int fit_members(struct fit *f);	  /* of fit_samples() */
 int fit_mapped(struct fit *f);	  /* of fit_steps() */

@@ -231,7 +231,8 @@ static int fit_block(struct fit *f, int64_t run_bytes)
 	    (run_bytes <= SIEVE || reads_chunks_again(f, run_bytes)))
 		return 0;
 	for (uint32_t i = 0; i < f->files; i++)
-		size += (double)f->file[i].size;
+		size += f->rows_to ? (double)(f->rows_to - f->rows_from)
+				   : (double)f->file[i].size;
 	if (p->order != WORKLOAD_SHUFFLE || size <= 0)
 		return 0;
 	samples = (double)run_bytes * f->files *

@@ -213,6 +213,11 @@ static int run_of(struct fit *f, const struct read *r, uint32_t n, int64_t *out)
 	return 0;
 }
 
+static bool is_of_rows(const struct fit *f, const struct read *r)
+{
+	return r->offset >= f->rows_from && r->offset < f->rows_to;
+}
+
 static int order_of(struct fit *f, const char *which, struct fit_places *out)
 {
 	struct reads r = {.n = 0};
@@ -220,9 +225,11 @@ static int order_of(struct fit *f, const char *which, struct fit_places *out)
 	uint32_t kept = 0;
 	int rc = load_reads(f, which, &r);
 
-	/* Smaller reads are of the format's own bytes. */
+	/* Smaller reads are of the format's own bytes, or of other arrays. */
 	for (uint32_t i = 0; i < r.n; i++)
-		if ((double)r.read[i].bytes * r.n >= (double)r.bytes)
+		if (f->rows_to
+			    ? is_of_rows(f, &r.read[i])
+			    : (double)r.read[i].bytes * r.n >= (double)r.bytes)
 			r.read[kept++] = r.read[i];
 	for (uint32_t i = 0, end; i < kept; i = end) {
 		for (end = i; end < kept &&

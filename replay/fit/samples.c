@@ -468,7 +468,7 @@ int fit_samples(struct fit *f)
 	struct workload_access *a = &f->w->access;
 
 	if (samples_of_files(f) || fit_say_looks(f) ||
-	    (!f->records && !f->mapped && fit_chain(f)))
+	    (!f->records && !f->mapped && (fit_chain(f) || fit_arrays(f))))
 		return -1;
 	/* A chain has all reads of a file in it. */
 	if (a->chain_n) {

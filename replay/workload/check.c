@@ -161,6 +161,10 @@ static void check_access(const struct workload *w, struct workload_faults *f)
 	if (a->reopen && a->open_files > 1)
 		workload_fault(f, "access.open_files: with access.reopen no "
 				  "file stays open");
+	if (a->reopen_arrays && (w->dataset.format != WORKLOAD_HDF5 ||
+				 a->chain_n || a->api != WORKLOAD_POSIX))
+		workload_fault(f, "access.reopen_arrays: only of hdf5, by its "
+				  "own reader");
 	if (a->reopen && a->api == WORKLOAD_MPIIO)
 		workload_fault(f, "access.reopen: not with access.api mpiio");
 	if (a->looks && a->api == WORKLOAD_MPIIO)

@@ -466,6 +466,8 @@ static void put_lost(struct writing *to)
 			     : "DLIO maps indexed binary alone");
 	if (w->access.open_files > 1)
 		lost(to, "access.open_files: DLIO opens a file a sample");
+	if (w->access.reopen_arrays)
+		lost(to, "access.reopen_arrays: DLIO reads a file at once");
 	if (w->access.reopen)
 		lost(to, "access.reopen: DLIO opens a file once to read it");
 	if (w->access.looks)

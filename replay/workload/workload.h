@@ -106,6 +106,9 @@ struct workload_access {
 	 * that was used least recently is closed for another. */
 	int64_t open_files;
 	bool reopen; /* a file is opened for each of its samples */
+	/* So are the arrays of a file of HDF5 that stays open: as f["x"][i] does, which
+	 * keeps none of the chunks that it read. */
+	bool reopen_arrays;
 	/* np.load() opens a member of an npz archive so often: once from NumPy 2.3
 	 * on, twice before. */
 	int64_t member_opens;

@@ -144,4 +144,59 @@ import json
 f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
 for name in \"bytes read\", \"transfer size, max\":
     assert abs(f[name][\"d\"]) < 0.05, f"'
+
+# Rows of several arrays of a file, by their names: each access begins with empty caches.
+cat >rows.py <<'PY'
+import random, sys
+import h5py, numpy
+rng = numpy.random.default_rng(1)
+if sys.argv[1] == "make":
+    with h5py.File("r.h5", "w") as f:
+        f["image"] = rng.integers(0, 256, (256, 150, 100), dtype=numpy.uint8)
+        f["mask"] = rng.integers(0, 256, (256, 100, 100), dtype=numpy.uint8)
+        f["unread"] = rng.random((256, 5000))
+        f["label"] = numpy.arange(256)
+        f["names"] = numpy.arange(10)
+    with h5py.File("z.h5", "w") as f:
+        f.create_dataset("image", data=rng.integers(0, 30, (256, 24000), dtype=numpy.uint8),
+                         chunks=(4, 24000), compression="gzip")
+        f["label"] = numpy.arange(256)
+    raise SystemExit
+import ioreel
+random.seed(1)
+names = {"r.h5": ("image", "mask", "label"), "z.h5": ("image", "label")}[sys.argv[1]]
+for epoch in range(2):
+    order = random.sample(range(256), 256) if sys.argv[2] == "shuffle" else range(256)
+    with h5py.File(sys.argv[1], "r") as f, ioreel.span("epoch", epoch):
+        arrays = [f[name] for name in names] if sys.argv[3] == "kept" else None
+        for at in range(0, 256, 16):
+            with ioreel.span("step"):
+                for i in order[at:at + 16]:
+                    for k, name in enumerate(names):
+                        arrays[k][i] if arrays else f[name][i]
+PY
+"$python" rows.py make
+for how in 'r.h5 shuffle named' 'r.h5 sequential named' 'r.h5 sequential kept' 'z.h5 shuffle named'; do
+	rm -rf job.reel d
+	"$IOREEL" record -q -o job.reel -- "$python" rows.py $how
+	check "rows of several arrays, $how: fit" '"$IOREEL" fit -q job.reel -o job.json'
+	case $how in *kept) reopen=False ;; *) reopen=True ;; esac
+	case $how in
+	r*) columns='(15000, True, False), (10000, True, False), (8, True, False), (40000, False, False)' ;;
+	*) columns='(24000, True, False), (8, True, True)' ;;
+	esac
+	is "rows of several arrays, $how: the arrays, and whether they stay open" \
+		"$(python3 -c 'import json; d = json.load(open("job.json"))
+print([(c["bytes"], c["read"], c["contiguous"]) for c in d["dataset"]["columns"]],
+      d["access"]["reopen_arrays"], d["pipeline"]["order"])')" \
+		"[$columns] $reopen $(echo $how | cut -d' ' -f2)"
+	"$IOREEL" gen -q job.json d
+	"$IOREEL" run -q job.json --data d -o run.db >out
+	"$IOREEL" compare --json --class data job.reel run.db >compared
+	check "rows of several arrays, $how: the benchmark reads their bytes, in as large reads" 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
+for name in \"bytes read\", \"transfer size, mean\", \"transfer size, median\":
+    assert abs(f[name][\"d\"]) < 0.05, (name, f[name])"'
+done
 finish

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples that are a row of each of several arrays of a file, as an image, its mask and
+ * its label in HDF5. The places of the reads show which arrays the job reads.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+#include "lib/store/view.h"
+
+#include "replay/dataset/format.h"
+#include "replay/fit/internal.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+#define COLUMNS_MOST 256      /* of a workload */
+#define CHUNK_CACHE (1 << 20) /* of an open array, in HDF5 before 2.0 */
+#define SIEVE 65536	      /* the buffer of an open contiguous array */
+#define RING 64		      /* chunks that are remembered, at most */
+#define AGAIN_LEAST 0.02      /* of the reads of an array */
+#define EACH_LEAST 0.75	      /* of the rows: each takes a read */
+
+/* An array, and the reads of it. */
+struct seen {
+	struct format_array is;
+	uint64_t reads;
+	uint64_t whole; /* of them: of all of the array at once */
+	uint64_t again; /* of bytes that an array that stays open still has */
+	int64_t process_id, open_id; /* of the last read */
+	int64_t offset, end;	     /* of it; of a contiguous array */
+	int64_t ring[RING];	     /* places of the last chunks */
+	uint32_t ringed;
+	bool rows; /* are read */
+};
+
+struct arrays {
+	struct seen *array;
+	uint32_t n;
+};
+
+/* --- reads ---------------------------------------------------------------- */
+
+/* An array that stays open holds its last chunks: half of what its cache has room
+ * for, as chunks collide in it. */
+static uint32_t chunks_held(const struct seen *s)
+{
+	int64_t room = s->is.chunk_bytes ? CHUNK_CACHE / s->is.chunk_bytes : 0;
+
+	room = room > 1 ? room / 2 : room;
+	return room < RING ? (uint32_t)room : RING;
+}
+
+static bool is_held(const struct seen *s, int64_t offset, int64_t bytes)
+{
+	uint32_t held = chunks_held(s);
+
+	if (!s->is.chunk_bytes)
+		return bytes && offset >= s->offset &&
+		       offset + s->is.row_bytes <= s->end;
+	for (uint32_t i = 0; i < held && i < s->ringed; i++)
+		if (s->ring[(s->ringed - 1 - i) % RING] == offset)
+			return true;
+	return false;
+}
+
+static void add_read(struct seen *s, struct reel_view *v, int64_t offset,
+		     int64_t bytes)
+{
+	int64_t process = reel_view_exact(v, "process_id");
+	int64_t open = reel_view_exact(v, "open_id");
+
+	if (s->process_id != process || s->open_id != open) {
+		s->process_id = process;
+		s->open_id = open;
+		s->offset = s->end = 0;
+		s->ringed = 0;
+	}
+	s->again += is_held(s, offset, bytes);
+	s->reads++;
+	s->whole += offset == s->is.from && offset + bytes == s->is.to;
+	s->offset = offset;
+	s->end = offset + bytes;
+	s->ring[s->ringed++ % RING] = offset;
+}
+
+/* The array that has a read at @offset; NULL: none is known to. Chunks of arrays that
+ * were written by turns are between each other, so their places are compared. */
+static struct seen *array_at(struct arrays *a, int64_t offset)
+{
+	struct seen *found = NULL;
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct seen *s = &a->array[i];
+
+		if (offset < s->is.from || offset >= s->is.to)
+			continue;
+		for (uint32_t k = 0; k < s->is.places; k++)
+			if (s->is.place[k] == offset)
+				return s;
+		if (!s->is.chunk_bytes)
+			return s;
+		/* The narrowest range is the best guess. */
+		if (!found ||
+		    s->is.to - s->is.from < found->is.to - found->is.from)
+			found = s;
+	}
+	return found;
+}
+
+static int load_reads(struct fit *f, const struct fit_file *of,
+		      struct arrays *a)
+{
+	struct reel_view v;
+
+	if (!reel_view_open(&v, f->st,
+			    "SELECT path, process_id, open_id, offset, bytes, "
+			    "start_ns FROM v_event WHERE class = 'data' AND "
+			    "call_group = 'read' AND bytes > 0 AND offset IS "
+			    "NOT NULL AND call NOT LIKE 'map%' ORDER BY "
+			    "process_id, start_ns",
+			    f->err))
+		while (reel_view_next(&v)) {
+			int64_t offset = reel_view_exact(&v, "offset");
+			struct seen *s;
+
+			if (fit_find(f, reel_view_text(&v, "path")) != of ||
+			    fit_evaluates(f, reel_view_exact(&v, "start_ns")))
+				continue;
+			s = array_at(a, offset);
+			if (s)
+				add_read(s, &v, offset,
+					 reel_view_exact(&v, "bytes"));
+		}
+	return reel_view_close(&v);
+}
+
+/* Are rows of it read, and not all of it at once? The buffer of one that stays @open may
+ * have all of a small array. */
+static bool reads_rows(const struct seen *s, bool open)
+{
+	return s->reads > s->whole ||
+	       (open && s->reads && s->is.to - s->is.from <= SIEVE);
+}
+
+/* --- keys ----------------------------------------------------------------- */
+
+static int by_width(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+	if (x->rows != y->rows)
+		return x->rows ? -1 : 1;
+	return (x->is.row_bytes < y->is.row_bytes) -
+	       (x->is.row_bytes > y->is.row_bytes);
+}
+
+/* Those of which rows are read first, the widest of them before the others: their
+ * number. */
+static uint32_t sort_arrays(struct arrays *a, bool open)
+{
+	uint32_t read = 0;
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		a->array[i].rows = reads_rows(&a->array[i], open);
+		read += a->array[i].rows;
+	}
+	qsort(a->array, a->n, sizeof(*a->array), by_width);
+	return read;
+}
+
+/* Make a column of each of the first @n arrays, of which @read are read: the
+ * first has the number of the sample. Equal ones are one. */
+static int put_columns(struct fit *f, const struct arrays *a, uint32_t n,
+		       uint32_t read)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	struct workload_column *c = reel_alloc(n, sizeof(*c), f->err);
+	int64_t bytes = 0;
+	uint32_t to = 0;
+
+	if (!c)
+		return -1;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct seen *s = &a->array[i];
+		struct workload_column one = {
+			.bytes = s->is.row_bytes,
+			.count = 1,
+			.read = s->rows,
+			.contiguous = !s->is.chunk_bytes &&
+				      a->array[0].is.chunk_bytes};
+
+		bytes += one.bytes;
+		if (to && c[to - 1].bytes == one.bytes &&
+		    c[to - 1].read == one.read &&
+		    c[to - 1].contiguous == one.contiguous)
+			c[to - 1].count++;
+		else
+			c[to++] = one;
+	}
+	if (to > COLUMNS_MOST) {
+		free(c);
+		return fit_reason(f, "dataset.columns", 0,
+				  "%u arrays have rows of the samples, of %u "
+				  "sizes: the benchmark reads those of one",
+				  n, to);
+	}
+	d->columns = c;
+	d->columns_n = to;
+	d->labels = false;
+	free(d->sample_bytes.value);
+	d->sample_bytes.value = NULL;
+	d->sample_bytes.n = 0;
+	return quantiles_of(&d->sample_bytes, &bytes, 1, 1, f->err) ||
+	       fit_reason(f, "dataset.columns", 0.9,
+			  "rows of %u of the %u arrays of a file that have as "
+			  "many were read",
+			  read, n) ||
+	       fit_reason(f, "dataset.sample_bytes", 0.9,
+			  "a row of each of those arrays");
+}
+
+/* Each sample takes a read of an array that does not stay open. */
+static int put_reopen(struct fit *f, const struct arrays *a)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct seen *s = &a->array[i];
+
+		if ((double)s->again < AGAIN_LEAST * (double)s->reads ||
+		    !s->again ||
+		    (double)a->array[0].reads <
+			    EACH_LEAST * (double)a->array[0].is.rows *
+				    (double)f->passes)
+			continue;
+		f->w->access.reopen_arrays = true;
+		return fit_reason(f, "access.reopen_arrays", 0.8,
+				  "%llu of %llu reads of an array were of "
+				  "bytes that one that stays open still has",
+				  (unsigned long long)s->again,
+				  (unsigned long long)s->reads);
+	}
+	return 0;
+}
+
+static int judge(struct fit *f, struct arrays *a, int64_t rows)
+{
+	int64_t largest = 0;
+	uint32_t n = 0, read;
+
+	/* Others, as names of classes, have no row of a sample. */
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->array[i].is.rows == rows && a->array[i].is.row_bytes > 0)
+			a->array[n++] = a->array[i];
+	a->n = n;
+	if (!sort_arrays(a, false))
+		return 0;
+	f->rows_from = a->array[0].is.from;
+	f->rows_to = a->array[0].is.to;
+	if (put_reopen(f, a))
+		return -1;
+	read = sort_arrays(a, !f->w->access.reopen_arrays);
+	for (uint32_t i = 0; i < n; i++)
+		if (a->array[i].is.row_bytes > largest)
+			largest = a->array[i].is.row_bytes;
+	return read > 1 || a->array[0].is.row_bytes < largest
+		       ? put_columns(f, a, n, read)
+		       : 0;
+}
+
+int fit_arrays(struct fit *f)
+{
+	const struct workload_dataset *d = &f->w->dataset;
+	const struct format *format = format_of(d->format);
+	struct format_array *is = NULL;
+	const struct fit_file *of = f->file;
+	struct arrays a = {.n = 0};
+	uint32_t n = 0, room = 0;
+	int rc;
+
+	if (!format || !format->arrays || f->arrays || f->w->access.chain_n ||
+	    d->sample_bytes.n != 1 || d->samples_per_file < 2)
+		return 0;
+	for (uint32_t i = 1; i < f->files; i++)
+		if (f->file[i].read_bytes > of->read_bytes)
+			of = &f->file[i];
+	rc = format->arrays(of->path, &is, &n, &room, f->err);
+	if (!rc && n) {
+		a.array = reel_alloc(n, sizeof(*a.array), f->err);
+		rc = a.array ? 0 : -1;
+	}
+	for (uint32_t i = 0; !rc && i < n; i++)
+		a.array[a.n++].is = is[i];
+	rc = rc || (n && (load_reads(f, of, &a) ||
+			  judge(f, &a, d->samples_per_file)));
+	free(is);
+	free(a.array);
+	return rc ? -1 : 0;
+}
