@@ -130,6 +130,8 @@ static int part_files(struct fit *f, const uint32_t *all,
 		if (all[i] && all[i] == evaluated[i]) {
 			spare[moved++] = f->file[i];
 		} else {
+			f->shared += evaluated[i] > 0;
+			f->shared_visits += evaluated[i];
 			place[i] = kept;
 			f->file[kept++] = f->file[i];
 		}
@@ -441,19 +443,38 @@ static int fit_moments(struct fit *f)
 			  (long long)f->epochs);
 }
 
-/* Files that evaluations read, each counted once. 0 or -1. */
-static int64_t count_evaluated(const struct fit *f)
+/* Files of the training that an evaluation reads: each may read others of them, and
+ * one several times. */
+static int64_t count_shared(const struct fit *f)
 {
-	/* Those of the training have as many visits as evaluations. */
-	return f->evaluated ? f->evaluated
-			    : (f->evaluation_visits + f->evaluation.n - 1) /
-				      f->evaluation.n;
+	int64_t each =
+		(f->shared_visits + f->evaluation.n - 1) / f->evaluation.n;
+
+	return each < f->shared ? each : f->shared;
+}
+
+static int say_evaluated(struct fit *f, int64_t shared)
+{
+	if (!shared)
+		return fit_reason(f, "evaluation.files", 0.95,
+				  "%u files were read in evaluations alone",
+				  f->evaluated);
+	if (!f->evaluated)
+		return fit_reason(f, "evaluation.files", 0.5,
+				  "%lld files of the training were read in an "
+				  "evaluation; the benchmark has others for it",
+				  (long long)shared);
+	return fit_reason(f, "evaluation.files", 0.7,
+			  "%u files were read in evaluations alone, and %lld "
+			  "of the training in one; the benchmark has others "
+			  "for it",
+			  f->evaluated, (long long)shared);
 }
 
 int fit_evaluation(struct fit *f)
 {
 	struct workload_evaluation *to = &f->w->evaluation;
-	int64_t n = f->evaluation.n;
+	int64_t n = f->evaluation.n, shared;
 
 	if (f->inference)
 		return fit_reason(f, "evaluation", 0.9,
@@ -469,15 +490,9 @@ int fit_evaluation(struct fit *f)
 				  "the training was opened or first read in "
 				  "one",
 				  (long long)n);
-	to->files = count_evaluated(f);
-	return fit_reason(f, "evaluation.files", f->evaluated ? 0.95 : 0.5,
-			  f->evaluated ? "%lld files were read in evaluations "
-					 "alone"
-				       : "%lld files of the training were "
-					 "read in an evaluation; the "
-					 "benchmark has others for it",
-			  (long long)to->files) ||
-	       fit_moments(f) || fit_evaluation_samples(f) ||
-	       fit_evaluation_batch(f) || fit_evaluation_step(f) ||
-	       fit_evaluation_work(f);
+	shared = count_shared(f);
+	to->files = f->evaluated + shared;
+	return say_evaluated(f, shared) || fit_moments(f) ||
+	       fit_evaluation_samples(f) || fit_evaluation_batch(f) ||
+	       fit_evaluation_step(f) || fit_evaluation_work(f);
 }

@@ -53,6 +53,8 @@ struct fit {
 	 * behind them those that evaluations alone read. */
 	struct fit_file *file;
 	uint32_t files, evaluated;
+	/* Files of the training that evaluations read, too, and visits of them. */
+	uint32_t shared, shared_visits;
 	/* Data files of other formats, as masks beside images: not in the benchmark. */
 	uint32_t other_files;
 	double other_share; /* of the bytes that were read */
