@@ -7,9 +7,9 @@
  * epoch and that sample alone.
  *
  * A sample has its share of the bytes: the chain goes on until as many bytes were
- * read as the samples so far have. A read that would leave the file is moved, modulo
- * the file's size, and one behind the end to where the rest of the sample has room; a
- * read is cut at the end.
+ * read as the samples so far have, times access.chain_share. A read that would leave
+ * the file is moved, modulo the file's size, and one behind the end to where the rest
+ * of the sample has room; a read is cut at the end.
  *
  * A chain without a seek is a stream: it asks for more at the end of its file alone,
  * and reads the bytes of the format, such as the headers of a tar, with the samples.
@@ -257,7 +257,7 @@ static int chain_read(void *state, uint64_t sample, struct format_sample *out,
 		begin_chain(c, sample);
 	c->next = sample + 1;
 	c->taken += out->bytes;
-	c->due = c->taken;
+	c->due = (uint64_t)((double)c->taken * c->io->access->chain_share);
 	if (c->stream && c->payload)
 		c->due = (uint64_t)((double)c->taken / (double)c->payload *
 				    (double)c->size);

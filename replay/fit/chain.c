@@ -22,7 +22,9 @@
 #define STATES_EXACT 47	 /* the most frequent ones; the others share BINS */
 #define BINS 16
 #define STATES (STATES_EXACT + BINS)
-#define PIECE 262144 /* of TensorFlow's records and of pandas */
+#define PLACE 0xbf58476d1ce4e5b9u /* of the hash */
+#define SHARE_LEAST 1.005	  /* of the bytes of files */
+#define PIECE 262144		  /* of TensorFlow's records and of pandas */
 #define SIZE_MOST (INT64_C(1) << 50)
 /* A file of hdf5 has more samples, and a read of one is less than such a part of it. */
 #define FEW_SAMPLES 8
@@ -40,6 +42,7 @@ struct kind {
 /* A visit of a file as it goes on. */
 struct visit {
 	int64_t process_id, open_id, end;
+	uint64_t reads;
 	bool any, look;
 };
 
@@ -50,6 +53,9 @@ struct chain_fit {
 	uint32_t kinds, room;
 	int64_t whole; /* size of the largest file */
 	int64_t most; /* bytes of a read by the format's reader; of hdf5 alone */
+	/* Kinds are of one place in the sequence of a visit: those of torch.load() are
+	 * the same for each file, where a tensor has the size of another one. */
+	bool by_place;
 	uint64_t reads;
 	double bytes, usual; /* of all reads; of those that the format makes */
 	double sum[STATES][2], weight[STATES]; /* bytes and stride of a state */
@@ -110,9 +116,12 @@ static struct kind *kind_of(struct chain_fit *c, struct reel_view *v,
 	*begins = !at->any || at->process_id != process || at->open_id != open;
 	if (*begins)
 		*at = (struct visit){
-			process, open, 0, true,
-			fit_is_look(c->f, process,
-				    reel_view_exact(v, "start_ns"))};
+			process,
+			open,
+			0,
+			0,
+			true,
+			fit_is_look(c->f, process, reel_view_exact(v, "start_ns"))};
 	if (at->look)
 		return NULL;
 	if (offset < 0) /* not known: behind the last one */
@@ -131,11 +140,13 @@ static struct kind *kind_of(struct chain_fit *c, struct reel_view *v,
 	bytes = bytes < SIZE_MOST ? bytes : SIZE_MOST;
 	if (stride > SIZE_MOST || stride < -SIZE_MOST)
 		stride = 0;
-	index = reel_intmap_get(&c->seen,
-				(uint64_t)bytes * 0x9e3779b97f4a7c15u ^
-					(uint64_t)stride,
-				c->f->err);
-	if (index == REEL_NO_INDEX || index >= KINDS_MOST ||
+	index = reel_intmap_get(
+		&c->seen,
+		((uint64_t)bytes * 0x9e3779b97f4a7c15u ^ (uint64_t)stride) +
+			(c->by_place ? at->reads++ * PLACE : 0),
+		c->f->err);
+	if (index == REEL_NO_INDEX ||
+	    index >= (c->by_place ? STATES_EXACT : KINDS_MOST) ||
 	    reel_array_reach(&c->kind, &c->room, index, sizeof(*c->kind),
 			     c->f->err))
 		return NULL;
@@ -306,6 +317,28 @@ static int put_chain(struct chain_fit *c)
 	return 0;
 }
 
+/* A visit for a sample may read parts of its file again. */
+static int put_share(struct chain_fit *c)
+{
+	const struct fit *f = c->f;
+	double read = 0, size = 0;
+
+	for (uint32_t i = 0; i < f->visits; i++) {
+		if (f->visit[i].look)
+			continue;
+		read += (double)f->visit[i].bytes;
+		size += (double)f->file[f->visit[i].file].size;
+	}
+	if (f->w->dataset.samples_per_file > 1 || size <= 0 ||
+	    read < SHARE_LEAST * size)
+		return 0;
+	f->w->access.chain_share = read / size;
+	return fit_reason(c->f, "access.chain_share", 0.9,
+			  "%u visits of files read %.3f times the bytes of "
+			  "these",
+			  f->visits, read / size);
+}
+
 /* Reads whose sizes follow from the arrays of the file. */
 static bool is_of_arrays(int format)
 {
@@ -342,12 +375,32 @@ static int judge(struct chain_fit *c)
 	if (each_read(c, count_pair))
 		return -1;
 	end_visit(c);
-	if (put_chain(c))
+	if (put_chain(c) || put_share(c))
 		return -1;
 	return fit_reason(c->f, "access.chain",
 			  c->kinds <= STATES_EXACT ? 0.9 : 0.6,
 			  "%llu reads of %u sizes and strides",
 			  (unsigned long long)c->reads, c->kinds);
+}
+
+/* Reads without a seek go on to the end of any file, wherever that is. */
+static bool seeks(const struct chain_fit *c)
+{
+	for (uint32_t i = 0; i < c->kinds; i++)
+		if (c->kind[i].stride)
+			return true;
+	return false;
+}
+
+/* Begin again with kinds that are of any place. */
+static void forget_places(struct chain_fit *c)
+{
+	reel_intmap_fini(&c->seen);
+	memset(&c->seen, 0, sizeof(c->seen));
+	c->by_place = false;
+	c->kinds = 0;
+	c->reads = 0;
+	c->bytes = c->usual = 0;
 }
 
 int fit_chain(struct fit *f)
@@ -364,7 +417,12 @@ int fit_chain(struct fit *f)
 	c->most = f->arrays || f->w->dataset.samples_per_file < FEW_SAMPLES
 			  ? c->whole
 			  : c->whole / PARTS;
+	c->by_place = true;
 	rc = each_read(c, count_kind);
+	if (rc > 0 || (!rc && !seeks(c))) {
+		forget_places(c);
+		rc = each_read(c, count_kind);
+	}
 	if (rc > 0)
 		rc = fit_reason(f, "access.chain", 0,
 				"more than %d sizes and strides of reads",

@@ -141,6 +141,7 @@ static const struct workload_key access[] = {
 	BOOL(workload_access, collective, 0),
 	BOOL(workload_access, direct, 0),
 	LIST(workload_access, chain, access_state, workload_access_state, 64),
+	REAL(workload_access, chain_share, 0.001, 1000, 1),
 	END,
 };
 

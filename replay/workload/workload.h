@@ -125,6 +125,9 @@ struct workload_access {
 	/* Not empty: read each file by this chain instead of by its format. */
 	struct workload_access_state *chain;
 	uint32_t chain_n;
+	/* It reads so many bytes for each of a sample, as torch.load() reads the end and
+	 * the start of an archive more than once. Of a chain with seeks. */
+	double chain_share;
 };
 
 enum workload_unit { WORKLOAD_PROCESS, WORKLOAD_THREAD };

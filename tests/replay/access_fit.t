@@ -39,6 +39,11 @@ for epoch in range(2):
                 at = at if at + n <= size else 0
                 got += len(os.pread(fd, n, at))
                 at += n + (8192 if n == 65536 else 0)
+        elif how == "archive":  # as torch.load(): its end first, and parts of it twice
+            for n, at in ((4096, 0), (4096, 0), (4096, size - 4096), (22, size - 22),
+                          (4096, 8192), (4096, 0), (40000, 4096), (4096, 44096), (30000, 48192),
+                          (4096, 78192), (4096, size - 4096)):
+                os.pread(fd, n, at)
         os.close(fd)
 P
 # recorded NAME SUFFIX BYTES HOW: data, a recording, and its workload NAME.json.
@@ -81,4 +86,6 @@ a, b = ({int(k): int(v) for k, v in (l.split(\": \") for l in open(f))} for f in
 for n in 4096, 65536:
     assert abs(a[n] / sum(a.values()) - b[n] / sum(b.values())) < 0.1, (a, b)
 assert abs(sum(b.values()) / sum(a.values()) - 1) < 0.15, (a, b)"'
+check 'an archive: each file is read by the same reads, parts of it twice' 'recorded archive bin 84000 archive && as_recorded archive archive && cmp a b &&
+	[ "$(field archive.json "round(d[\"access\"][\"chain_share\"] * 84000), d[\"dataset\"][\"sample_bytes\"]")" = "(102790, 84000)" ]'
 finish
