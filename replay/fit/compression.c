@@ -194,23 +194,31 @@ static int fit_chunks_of_reads(struct fit *f)
 			  (long long)count, (long long)all);
 }
 
+#define ROWS_ALIKE 0.02	 /* of bytes */
+#define GROUPS_LEAST 1.5 /* in a read that has several */
+#define OWN_BYTES 12 /* of a row without dataset.columns: a number, a length */
 #define NUMBER_BYTES 8	/* the column of numbers, which is always read */
 #define PAIRS_MOST 128	/* of columns: one that is read, one that is not */
 #define ALL_COLUMNS 0.9 /* of the bytes: more is all of them */
 
-/* Let @pairs times a column be read and one not; those that are read have @row_read
- * bytes of a row. */
-static int set_columns(struct fit *f, double row_read, int64_t pairs)
+static int64_t without(int64_t bytes, int64_t own)
+{
+	return bytes > own ? bytes - own : 1;
+}
+
+/* Have the first @n columns of @pairs times one that is read and one that is not; those
+ * that are read have @row_read bytes of a row. */
+static int set_columns(struct fit *f, double row_read, int64_t pairs, int64_t n)
 {
 	struct workload_dataset *d = &f->w->dataset;
 	double row = quantiles_mean(&d->sample_bytes);
 	int64_t read = llround(row_read / (double)pairs), sum = 0;
 	int64_t rest = llround((row - row_read) / (double)pairs);
 
-	d->columns = reel_alloc(2 * (size_t)pairs, sizeof(*d->columns), f->err);
+	d->columns = reel_alloc((size_t)n, sizeof(*d->columns), f->err);
 	if (!d->columns)
 		return -1;
-	d->columns_n = (uint32_t)(2 * pairs);
+	d->columns_n = (uint32_t)n;
 	for (uint32_t i = 0; i < d->columns_n; i++) {
 		int64_t bytes = i % 2 ? rest : read;
 
@@ -229,6 +237,41 @@ static int set_columns(struct fit *f, double row_read, int64_t pairs)
 	d->series_bytes = NULL;
 	d->series_bytes_n = 0;
 	return quantiles_of(&d->sample_bytes, &sum, 1, 1, f->err);
+}
+
+/* All columns are read, @row_read bytes of a row: as one of the benchmark, where the rows
+ * are equal or compressed. Others have a number and a length beside their payload. */
+static int set_all_columns(struct fit *f, double row_read)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	double row = quantiles_mean(&d->sample_bytes);
+
+	if (d->sample_bytes.n == 1 || fabs(row_read / row - 1) > ROWS_ALIKE)
+		return set_columns(f, row_read, 1, 1);
+	for (uint32_t i = 0; i < d->sample_bytes.n; i++)
+		d->sample_bytes.value[i] =
+			without(d->sample_bytes.value[i], OWN_BYTES);
+	for (uint32_t i = 0; i < d->series_bytes_n; i++)
+		d->series_bytes[i] = without(d->series_bytes[i], OWN_BYTES);
+	return 0;
+}
+
+/* A reader that merges reads takes several row groups in one, as pandas does with a whole
+ * file: those are one of the benchmark, which reads each by itself. */
+static int fit_groups_at_once(struct fit *f, double rows, double reads)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	double groups = rows / (double)d->row_group_rows;
+
+	if (groups < GROUPS_LEAST * reads)
+		return 0;
+	d->row_group_rows = (int64_t)ceil(rows / reads);
+	if (d->row_group_rows > d->samples_per_file)
+		d->row_group_rows = d->samples_per_file;
+	return fit_reason(f, "dataset.row_group_rows", 0.8,
+			  "a read has %.1f row groups of a file, which are one "
+			  "of the benchmark",
+			  groups / reads);
 }
 
 /* The share of the files that was read tells the columns that are, and the reads of a
@@ -262,14 +305,18 @@ static int fit_columns(struct fit *f)
 		return fit_reason(f, "dataset.columns", 0,
 				  "columns that are not read are not told from "
 				  "others");
+	if (fit_groups_at_once(f, rows, (double)reads))
+		return -1;
+	groups = rows / (double)d->row_group_rows;
 	if (share >= ALL_COLUMNS)
-		return fit_reason(f, "dataset.columns", 0.5,
+		return set_all_columns(f, (double)bytes / rows) ||
+		       fit_reason(f, "dataset.columns", 0.5,
 				  "an epoch read %.0f %% of the bytes of the "
 				  "files: all columns",
 				  100 * share);
 	pairs = llround((double)reads / groups);
 	pairs = pairs < 1 ? 1 : pairs > PAIRS_MOST ? PAIRS_MOST : pairs;
-	return set_columns(f, (double)bytes / rows, pairs) ||
+	return set_columns(f, (double)bytes / rows, pairs, 2 * pairs) ||
 	       fit_reason(f, "dataset.columns", 0.5,
 			  "an epoch read %.0f %% of the bytes of the files, in "
 			  "%.1f reads of a row group; the rest counts as "
@@ -293,9 +340,9 @@ static int fit_row_groups(struct fit *f, const struct format *format)
 		       fit_reason(f, "dataset.row_group_rows", 0,
 				  "the first file cannot be read here");
 	d->row_group_rows = one.row_group_rows;
-	return fit_columns(f) ||
-	       fit_reason(f, "dataset.row_group_rows", 0.95,
-			  "rows of the first group of a file");
+	return fit_reason(f, "dataset.row_group_rows", 0.95,
+			  "rows of the first group of a file") ||
+	       fit_columns(f);
 }
 
 int fit_compression(struct fit *f)

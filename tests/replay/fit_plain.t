@@ -103,6 +103,35 @@ PY
 check 'rows of the row groups of parquet' '"$IOREEL" fit -q p.reel -o job.json'
 is 'are those of its files' "$(key '["dataset"]["row_group_rows"]')" 300
 
+# A reader that merges its reads, as pandas does: the footer, then all columns of all row
+# groups at once.
+cat >merged.py <<'PY'
+import os, ioreel
+def files():
+    for folder, _, names in os.walk("p"):
+        yield from (os.path.join(folder, name) for name in names if name.endswith(".parquet"))
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for path in ioreel.steps(sorted(files())):
+            fd = os.open(path, os.O_RDONLY)
+            size = os.fstat(fd).st_size
+            footer = os.pread(fd, 65536, size - 65536)
+            os.pread(fd, size - 4 - 8 - int.from_bytes(footer[-8:-4], "little"), 4)
+            os.close(fd)
+PY
+"$IOREEL" record -q -o merged.reel -- python3 merged.py
+check 'row groups that are read at once: fit' '"$IOREEL" fit -q merged.reel -o job.json'
+is 'they are one, and a row has no bytes of the format' \
+	"$(key '["dataset"]["row_group_rows"]') $(key '["dataset"]["sample_bytes"]')" '1000 68'
+"$IOREEL" gen -q job.json merged
+"$IOREEL" run -q job.json --data merged -o merged.db >/dev/null
+"$IOREEL" compare --json --class data merged.reel merged.db >compared
+check 'the benchmark reads as much in as many reads' 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
+for name in \"bytes read\", \"transfer size, mean\", \"transfer size, max\":
+    assert abs(f[name][\"d\"]) < 0.02, (name, f[name])"'
+
 # Processes that read side by side, of a job that marks nothing.
 cat >side.py <<'PY'
 import os, time
