@@ -23,6 +23,7 @@ struct opens {
 	uint32_t groups,
 		looks; /* of them: the largest of each reads the sample */
 	double look_reads, look_bytes;
+	double bytes; /* of the largest */
 };
 
 static void add_group(struct opens *o, struct fit_visit **visit, uint32_t n)
@@ -41,6 +42,7 @@ static void add_group(struct opens *o, struct fit_visit **visit, uint32_t n)
 		o->look_bytes += (double)visit[i]->bytes;
 	}
 	o->groups++;
+	o->bytes += (double)visit[largest]->bytes;
 }
 
 static void put_looks(struct fit *f, const struct opens *o)
@@ -53,6 +55,8 @@ static void put_looks(struct fit *f, const struct opens *o)
 	a->looks = f->opens_of_sample - 1;
 	a->look_reads = llround(o->look_reads / o->looks);
 	a->look_bytes = llround(o->look_bytes / o->looks);
+	a->look_whole =
+		o->look_bytes * o->groups >= WHOLE_LEAST * o->bytes * o->looks;
 	if (a->look_reads > LOOK_READS_MOST)
 		a->look_reads = LOOK_READS_MOST;
 	if (a->look_bytes > LOOK_BYTES_MOST)
@@ -68,6 +72,7 @@ void fit_drop_looks(struct fit *f)
 	a->looks = 0;
 	a->look_reads = 1;
 	a->look_bytes = LOOK_BYTES;
+	a->look_whole = false;
 }
 
 /* A reader may open a file several times for one sample, as to look at its header
@@ -100,6 +105,12 @@ int fit_say_looks(struct fit *f)
 {
 	const struct workload_access *a = &f->w->access;
 
+	if (a->looks && a->look_whole)
+		return fit_reason(f, "access.looks", 0.8,
+				  "a thread opens a file %u times before "
+				  "another one, as a rule, and reads it whole "
+				  "each time",
+				  f->opens_of_sample);
 	return !a->looks ? 0
 			 : fit_reason(f, "access.looks", 0.8,
 				      "a thread opens a file %u times before "

@@ -100,13 +100,34 @@ static int look_at(struct io *io, const char *path, struct reel_error *err)
 	return io_close(io, fd, got < 0 ? NULL : err) || got < 0 ? -1 : 0;
 }
 
+/* An open that reads all of @file, as a job does that loads a file twice. */
+static int read_whole(struct open_files *f, uint64_t file,
+		      struct reel_error *err)
+{
+	uint64_t first = file * f->d->samples_per_file;
+	struct reel_error why = {0};
+	struct format_sample got;
+	void *opened = NULL;
+	int rc = f->format->open(&opened, f->d, file, f->io, &why);
+
+	if (rc)
+		return dataset_fault(f->d, f->io->root, file, &why, err);
+	for (uint64_t i = 0; !rc && i < f->d->samples_per_file; i++)
+		rc = f->format->read(opened, first + i, &got, &why);
+	if (f->format->close(opened, rc ? NULL : &why) || rc)
+		return dataset_fault(f->d, f->io->root, file, &why, err);
+	return 0;
+}
+
 static int look(struct open_files *f, uint64_t file, struct reel_error *err)
 {
 	struct reel_buf path = REEL_BUF_INIT;
 	int rc = dataset_path(f->d, file, &path, err);
 
 	for (int64_t i = 0; !rc && i < f->io->access->looks; i++)
-		rc = look_at(f->io, reel_buf_text(&path), err);
+		rc = f->io->access->look_whole
+			     ? read_whole(f, file, err)
+			     : look_at(f->io, reel_buf_text(&path), err);
 	reel_buf_fini(&path);
 	return rc;
 }

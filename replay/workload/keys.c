@@ -136,6 +136,7 @@ static const struct workload_key access[] = {
 	INTEGER(workload_access, looks, 0, 16, 0),
 	INTEGER(workload_access, look_reads, 1, 1024, 1),
 	INTEGER(workload_access, look_bytes, 0, 1073741824, 4096),
+	BOOL(workload_access, look_whole, 0),
 	INTEGER(workload_access, transfer_bytes, 0, 1073741824, 0),
 	WORD(workload_access, api, apis, WORKLOAD_POSIX),
 	BOOL(workload_access, collective, 0),

@@ -118,6 +118,7 @@ struct workload_access {
 	/* Before a file is read it is opened so often, as for its header, each time for
 	 * @look_reads reads of @look_bytes bytes together from its start. */
 	int64_t looks, look_reads, look_bytes;
+	bool look_whole; /* by the format's reader, to its end, instead of those reads */
 	int64_t transfer_bytes; /* of a read at most; 0: as the format's reader */
 	int api;		/* enum workload_api */
 	bool collective;	/* of MPI-IO */

@@ -46,6 +46,13 @@ def take(i):
     elif how == "pairs":  # two frames that follow one another
         whole(i)
         whole(i + 1)
+    elif how == "twice":
+        for load in range(2):
+            fd = os.open("k/%d.bin" % i, os.O_RDONLY)
+            os.read(fd, 512)
+            while os.read(fd, 8192):
+                pass
+            os.close(fd)
     elif how == "chunks":  # three samples in a file that is read whole for each
         whole(i)
     else:
@@ -91,6 +98,15 @@ for how in bin jpg slices pairs chunks; do
 	is "$how: opens, reads and bytes of the benchmark" "$(sql run.db "SELECT sum(opens), sum(reads),
 		sum(read_bytes) FROM v_file WHERE path LIKE '%/train/%' AND read_bytes > 0")" "$job"
 done
+# A file that is loaded twice, as its data and again for its shape.
+rm -rf job.reel d
+PYTHONPATH="$TOP/preload/python" "$IOREEL" record -q -o job.reel -- python3 job.py twice
+"$IOREEL" fit -q job.reel -o job.json && "$IOREEL" gen -q job.json d && "$IOREEL" run -q job.json --data d -o run.db >/dev/null
+is 'files that are read whole twice: the look does so' \
+	"$(key 'tuple(d["access"][k] for k in ("looks", "look_whole"))') $(key 'd["dataset"]["files"], d["pipeline"]["batch"]')" '1 True 24 4'
+is 'files that are read whole twice: opens, reads and bytes of the benchmark' "$(sql run.db "SELECT sum(opens), sum(reads),
+	sum(read_bytes) FROM v_file WHERE path LIKE '%/train/%' AND read_bytes > 0")" \
+	"$(sql job.reel "SELECT sum(opens), sum(reads), sum(read_bytes) FROM v_file WHERE path LIKE '%/k/%'")"
 rm -rf job.reel
 PYTHONPATH="$TOP/preload/python" "$IOREEL" record -q -o job.reel -- python3 job.py bin
 "$IOREEL" fit -q job.reel -o job.json && rm -rf d && "$IOREEL" gen -q job.json d
