@@ -463,11 +463,52 @@ static int samples_of_files(struct fit *f)
 	return samples_of_steps(f, format);
 }
 
+#define PARTS_MOST 8
+
+/* Sizes that samples have, each as many of them, as the rows of x.npy and of y.npy; 0:
+ * there is one, they are more, or differ in number. */
+static uint32_t count_equal_sizes(const struct workload_dataset *d)
+{
+	int64_t size[PARTS_MOST];
+	uint32_t count[PARTS_MOST] = {0}, n = 0;
+
+	for (uint32_t i = 0; i < d->series_bytes_n; i++) {
+		uint32_t k = 0;
+
+		while (k < n && size[k] != d->series_bytes[i])
+			k++;
+		if (k == PARTS_MOST)
+			return 0;
+		if (k == n)
+			size[n++] = d->series_bytes[i];
+		count[k]++;
+	}
+	for (uint32_t k = 1; k < n; k++)
+		if (count[k] != count[0] || count[k] < 2)
+			return 0;
+	return n > 1 ? n : 0;
+}
+
+/* The parts of a sample that are in files of their own are samples of the benchmark. */
+static int say_parts(struct fit *f)
+{
+	uint32_t n = f->w->dataset.format == WORKLOAD_NPY
+			     ? count_equal_sizes(&f->w->dataset)
+			     : 0;
+
+	return !n ? 0
+		  : fit_reason(f, "dataset.sample_bytes", 0.5,
+			       "samples of %u sizes, as many of each: where a "
+			       "sample of the job has one of each, as of x.npy "
+			       "and y.npy, it counts as %u, in the batch too",
+			       n, n);
+}
+
 int fit_samples(struct fit *f)
 {
 	struct workload_access *a = &f->w->access;
 
-	if (samples_of_files(f) || fit_say_looks(f) ||
+	if (samples_of_files(f) || fit_say_looks(f) || say_parts(f) ||
 	    (!f->records && !f->mapped && (fit_chain(f) || fit_arrays(f))))
 		return -1;
 	/* A chain has all reads of a file in it. */

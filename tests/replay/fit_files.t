@@ -97,6 +97,22 @@ for step in ioreel.steps(range(8)):
 PY
 is 'files that are all read before the loop' "$(files cached)" '8 30000'
 
+# Features and labels in files of their own: a sample of the job is two of the benchmark.
+mkdir pairs
+for i in 0 1 2 3 4 5 6 7; do
+	head -c 3128 /dev/urandom >pairs/y$i.npy
+	cp d/$i.raw pairs/x$i.npy
+done
+job paired <<'PY'
+import ioreel
+for step in ioreel.steps(range(8)):
+    for part in "xy":
+        with open("pairs/%s%d.npy" % (part, step), "rb") as f:
+            f.read()
+PY
+check 'samples of two sizes, as many of each: fit says so' \
+	'grep -A2 "\"dataset.sample_bytes\"" paired.json | grep -q "samples of 2 sizes, as many of each.*it counts as 2"'
+
 # A folder makes checkpoints of the files in it, which fit cannot take for data.
 mkdir ckpt_data
 cp d/*.raw ckpt_data
