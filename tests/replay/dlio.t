@@ -283,7 +283,7 @@ for path in sorted(glob.glob(os.path.dirname(dlio_benchmark.__file__) + "/config
         assert abs(getattr(a, length) - getattr(b, length)) < 1, (name, length)
         stdev = length + "_stdev"
         assert abs(getattr(a, stdev) * 2 ** .5 - getattr(b, stdev)) < 2, (name, getattr(a, stdev), getattr(b, stdev))
-        assert value(b.format) == value(a.format).replace("mmap_", ""), (name, a.format)
+        assert value(b.format) == value(a.format), (name, a.format, b.format)
         assert value(a.file_shuffle) == value(b.file_shuffle) or value(a.sample_shuffle) != "off", name
     if trains and a.do_checkpoint:
         assert a.steps_between_checkpoints == b.steps_between_checkpoints, name
