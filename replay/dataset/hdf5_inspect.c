@@ -296,7 +296,8 @@ static void find_places(struct format_array *a, hid_t array)
 	hid_t type = H5Dget_type(array), p = H5Dget_create_plist(array);
 	uint64_t chunk = H5Tget_size(type);
 	hsize_t shape[RANK_MOST] = {0};
-	haddr_t at = H5Dget_offset(array);
+	haddr_t at = H5Dget_offset(array); /* or HADDR_UNDEF, the largest */
+	int64_t to;
 	int rank = 0;
 
 	H5Tclose(type);
@@ -309,9 +310,11 @@ static void find_places(struct format_array *a, hid_t array)
 	if (rank > 0 && chunk <= UINT32_MAX) {
 		a->chunk_bytes = (int64_t)chunk;
 		find_chunks(a, array);
-	} else if (at != HADDR_UNDEF && at < INT64_MAX / 2) {
+	} else if (at < INT64_MAX / 2 &&
+		   !__builtin_add_overflow((int64_t)at, a->rows * a->row_bytes,
+					   &to)) {
 		a->from = (int64_t)at;
-		a->to = a->from + a->rows * a->row_bytes;
+		a->to = to;
 	}
 }
 
