@@ -9,8 +9,10 @@
  *
  * The reader is h5py: the file and its arrays of rows stay open, and a sample is
  * records[i]; with access.reopen_arrays, it is f["records"][i], which begins with empty
- * caches. The calls are those of libhdf5 itself. On null storage there is
- * nothing that libhdf5 could read, so the samples are given without it.
+ * caches. With access.slice_samples it is records[i:i+n], and the other samples of it
+ * are in memory when they are next. The calls are those of libhdf5 itself. On null
+ * storage there is nothing that libhdf5 could read, so the samples are given without
+ * it.
  *
  * Source: HDF5's reference manual.
  */
@@ -369,8 +371,10 @@ struct reader {
 	struct rows *rows;
 	uint64_t arrays; /* 0: samples are arrays of their own */
 	uint64_t first;
-	uint8_t *buf;
+	uint8_t *buf; /* of each array in turn, the rows of the slice */
 	uint64_t room;
+	/* The slice in it, and its sample that was given last. */
+	uint64_t slice_from, slice_rows, given;
 };
 
 static void close_arrays(struct reader *r)
@@ -474,18 +478,19 @@ static int hdf5_open_file(void **state, const struct dataset *d, uint64_t file,
 	return 0;
 }
 
-/* Row @row, or all of an array of one dimension, of @n bytes, into @to. */
-static int get_row(const struct reader *r, hid_t array, uint64_t row,
-		   uint64_t n, uint8_t *to)
+/* @rows rows from @row on, or all of an array of one dimension, of @n bytes each, into
+ * @to. */
+static int get_rows(const struct reader *r, hid_t array, uint64_t row,
+		    uint64_t rows, uint64_t n, uint8_t *to)
 {
 	hid_t space = H5Dget_space(array), memory;
-	hsize_t start[2] = {row, 0}, shape[2] = {1, n}, is[2] = {0, 0};
+	hsize_t start[2] = {row, 0}, shape[2] = {rows, n}, is[2] = {0, 0};
 	int rank = H5Sget_simple_extent_ndims(space), rc = -1;
 
 	if (rank != (is_equal(r->d) ? 2 : 1))
 		goto out;
 	H5Sget_simple_extent_dims(space, is, NULL);
-	if (is[rank - 1] != n || (rank == 2 && row >= is[0]))
+	if (is[rank - 1] != n || (rank == 2 && row + rows > is[0]))
 		goto out;
 	memory = H5Screate_simple(rank, shape + 2 - rank, NULL);
 	rc = H5Sselect_hyperslab(space, H5S_SELECT_SET, start + 2 - rank, NULL,
@@ -498,13 +503,28 @@ out:
 	return rc ? -1 : 0;
 }
 
-static int get_sample(struct reader *r, uint64_t i, uint64_t n,
-		      struct reel_error *err)
+/* Find the slice of row @i, from which the others follow; false: it is in memory. */
+static bool next_slice(struct reader *r, uint64_t i)
 {
-	char name[NAME_ROOM];
-	hid_t array;
+	uint64_t n = (uint64_t)r->use.io->access->slice_samples;
+	bool held = i > r->given && i - r->slice_from < r->slice_rows;
+
+	r->given = i;
+	if (held)
+		return false;
+	r->slice_from = i - i % n;
+	r->slice_rows = r->d->samples_per_file - r->slice_from;
+	if (r->slice_rows > n)
+		r->slice_rows = n;
+	return true;
+}
+
+static int get_slice(struct reader *r, uint64_t i, struct reel_error *err)
+{
 	int rc = 0;
 
+	if (!next_slice(r, i))
+		return 0;
 	H5Eclear2(H5E_DEFAULT);
 	if (r->use.io->access->reopen_arrays) {
 		close_arrays(r);
@@ -512,19 +532,48 @@ static int get_sample(struct reader *r, uint64_t i, uint64_t n,
 	}
 	for (uint64_t k = 0; !rc && k < r->arrays; k++)
 		if (r->array[k] >= 0)
-			rc = get_row(r, r->array[k], i, r->rows[k].bytes,
-				     r->buf + r->rows[k].offset);
-	if (r->arrays)
-		return rc ? hdf5_failed(&r->use, err) : 0;
+			rc = get_rows(r, r->array[k], r->slice_from,
+				      r->slice_rows, r->rows[k].bytes,
+				      r->buf + r->rows[k].offset *
+						       r->slice_rows);
+	return rc ? hdf5_failed(&r->use, err) : 0;
+}
+
+static int get_array(struct reader *r, uint64_t i, uint64_t n,
+		     struct reel_error *err)
+{
+	char name[NAME_ROOM];
+	hid_t array;
+	int rc;
+
+	H5Eclear2(H5E_DEFAULT);
 	name_of(name, "sample", i);
 	array = H5Dopen2(r->file, name, H5P_DEFAULT);
 	if (array < 0)
 		return hdf5_failed(&r->use, err);
-	rc = get_row(r, array, 0, n, r->buf);
+	rc = get_rows(r, array, 0, 1, n, r->buf);
 	if (rc)
 		hdf5_failed(&r->use, err);
 	H5Dclose(array);
 	return rc;
+}
+
+/* Have room for the samples of a read, of @bytes each. */
+static int make_room(struct reader *r, uint64_t bytes, struct reel_error *err)
+{
+	uint64_t n = r->arrays ? (uint64_t)r->use.io->access->slice_samples : 1;
+
+	if (n > r->d->samples_per_file)
+		n = r->d->samples_per_file;
+	if (bytes * n <= r->room && r->buf)
+		return 0;
+	free(r->buf);
+	r->room = bytes * n;
+	r->buf = malloc(r->room + 1);
+	return r->buf ? 0
+		      : reel_fail(err, REEL_E_MEMORY,
+				  "out of memory for %llu bytes",
+				  (unsigned long long)r->room);
 }
 
 /* The first bytes of a sample are its number; a column of fewer has a part of it. */
@@ -538,26 +587,23 @@ static int hdf5_read(void *state, uint64_t sample, struct format_sample *out,
 		     struct reel_error *err)
 {
 	struct reader *r = state;
+	uint64_t row = sample - r->first, at = 0;
 	int rc;
 
 	out->bytes = dataset_sample_bytes(r->d, sample);
 	out->number = UINT64_MAX;
 	if (r->use.io->null)
 		return 0;
-	if (out->bytes > r->room || !r->buf) {
-		free(r->buf);
-		r->room = out->bytes;
-		r->buf = malloc(r->room + 1);
-		if (!r->buf)
-			return reel_fail(err, REEL_E_MEMORY,
-					 "out of memory for %llu bytes",
-					 (unsigned long long)r->room);
-	}
+	if (make_room(r, out->bytes, err))
+		return -1;
 	hdf5_lock();
-	rc = get_sample(r, sample - r->first, out->bytes, err);
+	rc = r->arrays ? get_slice(r, row, err)
+		       : get_array(r, row, out->bytes, err);
 	hdf5_unlock();
+	if (!rc && r->arrays)
+		at = (row - r->slice_from) * r->rows[0].bytes;
 	if (!rc && has_number(r))
-		out->number = dataset_payload_number(r->buf, out->bytes);
+		out->number = dataset_payload_number(r->buf + at, out->bytes);
 	return rc;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Samples that are a row of each of several arrays of a file, as an image, its mask and
- * its label in HDF5. The places of the reads show which arrays the job reads.
+ * its label in HDF5. The places of the reads show which arrays the job reads, and how
+ * many rows at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,9 @@
 #define RING 64		      /* chunks that are remembered, at most */
 #define AGAIN_LEAST 0.02      /* of the reads of an array */
 #define EACH_LEAST 0.75	      /* of the rows: each takes a read */
+#define STEPS_LEAST 8	 /* reads that show a common step of their places */
+#define APART_LEAST 0.5	 /* of the reads: the array is read in random order */
+#define SLICE_LEAST 0.75 /* of the bytes of an array: reads of as many rows */
 
 /* An array, and the reads of it. */
 struct seen {
@@ -28,6 +32,11 @@ struct seen {
 	uint64_t reads;
 	uint64_t whole; /* of them: of all of the array at once */
 	uint64_t again; /* of bytes that an array that stays open still has */
+	uint64_t apart; /* neither at bytes of the last read nor behind them */
+	/* A contiguous array has them: the largest number that divides those of the
+	 * rows with which reads begin; the rows of the first read that is no buffer,
+	 * bytes of reads of as many, and of all. */
+	int64_t step, slice, slice_bytes, bytes;
 	int64_t process_id, open_id; /* of the last read */
 	int64_t offset, end;	     /* of it; of a contiguous array */
 	int64_t ring[RING];	     /* places of the last chunks */
@@ -65,6 +74,24 @@ static bool is_held(const struct seen *s, int64_t offset, int64_t bytes)
 	return false;
 }
 
+/* Count the rows of a read. One of more than the buffer is of the slice that the job
+ * asks for. */
+static void add_slice(struct seen *s, int64_t offset, int64_t bytes)
+{
+	int64_t row = s->is.row_bytes, at = offset - s->is.from;
+
+	if (s->is.chunk_bytes || row <= 0)
+		return;
+	s->bytes += bytes;
+	s->step = at % row ? 1 : workload_common_divisor(s->step, at / row);
+	if (bytes <= SIEVE || at % row || bytes % row)
+		return;
+	if (!s->slice)
+		s->slice = bytes / row;
+	if (s->slice == bytes / row)
+		s->slice_bytes += bytes;
+}
+
 static void add_read(struct seen *s, struct reel_view *v, int64_t offset,
 		     int64_t bytes)
 {
@@ -79,6 +106,8 @@ static void add_read(struct seen *s, struct reel_view *v, int64_t offset,
 	}
 	s->again += is_held(s, offset, bytes);
 	s->reads++;
+	s->apart += offset < s->offset || offset > s->end;
+	add_slice(s, offset, bytes);
 	s->whole += offset == s->is.from && offset + bytes == s->is.to;
 	s->offset = offset;
 	s->end = offset + bytes;
@@ -220,17 +249,56 @@ static int put_columns(struct fit *f, const struct arrays *a, uint32_t n,
 			  "a row of each of those arrays");
 }
 
-/* Each sample takes a read of an array that does not stay open. */
+static bool is_read_again(const struct seen *s)
+{
+	return s->again && (double)s->again >= AGAIN_LEAST * (double)s->reads;
+}
+
+/* The rows of a read of @s, where they are the same as a rule. A small slice is read
+ * with what is behind it: the places show it, unless an array that stays open gives
+ * several of them from its buffer in turn. */
+static int64_t slice_of(const struct seen *s)
+{
+	bool shown = is_read_again(s) ||
+		     (double)s->apart >= APART_LEAST * (double)s->reads;
+
+	if ((double)s->slice_bytes >= SLICE_LEAST * (double)s->bytes &&
+	    s->slice)
+		return s->slice;
+	return shown && s->reads >= STEPS_LEAST &&
+			       s->step * s->is.row_bytes <= SIEVE
+		       ? s->step
+		       : 1;
+}
+
+/* The widest array that shows it has the rows of a slice. */
+static int put_slice(struct fit *f, const struct arrays *a)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		int64_t n = a->array[i].rows ? slice_of(&a->array[i]) : 1;
+
+		if (n < 2 || n > a->array[i].is.rows)
+			continue;
+		f->w->access.slice_samples = n;
+		return fit_reason(f, "access.slice_samples", 0.8,
+				  "reads of an array begin and end at "
+				  "multiples of %lld rows",
+				  (long long)n);
+	}
+	return 0;
+}
+
+/* Each slice takes a read of an array that does not stay open. */
 static int put_reopen(struct fit *f, const struct arrays *a)
 {
+	int64_t slices = a->array[0].is.rows / f->w->access.slice_samples;
+
 	for (uint32_t i = 0; i < a->n; i++) {
 		const struct seen *s = &a->array[i];
 
-		if ((double)s->again < AGAIN_LEAST * (double)s->reads ||
-		    !s->again ||
+		if (!is_read_again(s) ||
 		    (double)a->array[0].reads <
-			    EACH_LEAST * (double)a->array[0].is.rows *
-				    (double)f->passes)
+			    EACH_LEAST * (double)slices * (double)f->passes)
 			continue;
 		f->w->access.reopen_arrays = true;
 		return fit_reason(f, "access.reopen_arrays", 0.8,
@@ -256,7 +324,7 @@ static int judge(struct fit *f, struct arrays *a, int64_t rows)
 		return 0;
 	f->rows_from = a->array[0].is.from;
 	f->rows_to = a->array[0].is.to;
-	if (put_reopen(f, a))
+	if (put_slice(f, a) || put_reopen(f, a))
 		return -1;
 	read = sort_arrays(a, !f->w->access.reopen_arrays);
 	for (uint32_t i = 0; i < n; i++)

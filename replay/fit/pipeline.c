@@ -226,6 +226,11 @@ static int fit_block(struct fit *f, int64_t run_bytes)
 	struct workload_pipeline *p = &f->w->pipeline;
 	double size = 0, samples;
 
+	if (p->order == WORKLOAD_SHUFFLE && f->w->access.slice_samples > 1) {
+		p->block = f->w->access.slice_samples;
+		return fit_reason(f, "pipeline.block", 0.8,
+				  "the samples of a slice stay together");
+	}
 	/* HDF5 reads a small slice together with what is behind it. */
 	if (f->w->dataset.format == WORKLOAD_HDF5 &&
 	    (run_bytes <= SIEVE || reads_chunks_again(f, run_bytes)))

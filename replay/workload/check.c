@@ -165,6 +165,11 @@ static void check_access(const struct workload *w, struct workload_faults *f)
 				 a->chain_n || a->api != WORKLOAD_POSIX))
 		workload_fault(f, "access.reopen_arrays: only of hdf5, by its "
 				  "own reader");
+	if (a->slice_samples > 1 &&
+	    (w->dataset.format != WORKLOAD_HDF5 || a->chain_n ||
+	     a->api != WORKLOAD_POSIX || w->dataset.sample_bytes.n > 1))
+		workload_fault(f, "access.slice_samples: only of hdf5 with "
+				  "samples of one size, by its own reader");
 	if (a->reopen && a->api == WORKLOAD_MPIIO)
 		workload_fault(f, "access.reopen: not with access.api mpiio");
 	if (a->looks && a->api == WORKLOAD_MPIIO)

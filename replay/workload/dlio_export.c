@@ -468,6 +468,8 @@ static void put_lost(struct writing *to)
 		lost(to, "access.open_files: DLIO opens a file a sample");
 	if (w->access.reopen_arrays)
 		lost(to, "access.reopen_arrays: DLIO reads a file at once");
+	if (w->access.slice_samples > 1)
+		lost(to, "access.slice_samples: DLIO reads a file at once");
 	if (w->access.reopen)
 		lost(to, "access.reopen: DLIO opens a file once to read it");
 	if (w->access.looks)

@@ -131,6 +131,7 @@ static const struct workload_key access[] = {
 	INTEGER(workload_access, open_files, 1, 1024, 1),
 	BOOL(workload_access, reopen, 0),
 	BOOL(workload_access, reopen_arrays, 0),
+	INTEGER(workload_access, slice_samples, 1, 1e6, 1),
 	INTEGER(workload_access, member_opens, 1, 2, 1),
 	BOOL(workload_access, read_end, 1),
 	INTEGER(workload_access, looks, 0, 16, 0),

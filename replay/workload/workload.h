@@ -109,6 +109,8 @@ struct workload_access {
 	/* So are the arrays of a file of HDF5 that stays open: as f["x"][i] does, which
 	 * keeps none of the chunks that it read. */
 	bool reopen_arrays;
+	/* A read of an array of HDF5 has the rows of so many samples, as x[i:i+8] has. */
+	int64_t slice_samples;
 	/* np.load() opens a member of an npz archive so often: once from NumPy 2.3
 	 * on, twice before. */
 	int64_t member_opens;

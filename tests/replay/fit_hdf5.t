@@ -199,4 +199,44 @@ f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
 for name in \"bytes read\", \"transfer size, mean\", \"transfer size, median\":
     assert abs(f[name][\"d\"]) < 0.05, (name, f[name])"'
 done
+
+# Rows that are read by slices: large ones, and small ones that share a buffer.
+cat >slices.py <<'PY'
+import random, sys
+import h5py, numpy
+rows = {"l.h5": 22500, "s.h5": 4000}
+if sys.argv[1] == "make":
+    rng = numpy.random.default_rng(1)
+    for name, n in rows.items():
+        with h5py.File(name, "w") as f:
+            f["x"] = rng.integers(0, 256, (403, n), dtype=numpy.uint8)
+            f["y"] = numpy.arange(403)
+    raise SystemExit
+import ioreel
+random.seed(1)
+for epoch in range(2):
+    order = list(range(0, 403, 8))
+    if sys.argv[2] == "shuffle":
+        random.shuffle(order)
+    with h5py.File(sys.argv[1], "r") as f, ioreel.span("epoch", epoch):
+        arrays = {"x": f["x"], "y": f["y"]} if sys.argv[3] == "kept" else f
+        for i in order:
+            with ioreel.span("step"):
+                arrays["x"][i:i + 8], arrays["y"][i:i + 8]
+PY
+"$python" slices.py make
+for how in 'l.h5 sequential kept' 'l.h5 shuffle named' 's.h5 sequential named' 's.h5 shuffle kept'; do
+	rm -rf job.reel d
+	"$IOREEL" record -q -o job.reel -- "$python" slices.py $how
+	check "slices, $how: fit" '"$IOREEL" fit -q job.reel -o job.json'
+	is "slices, $how: the rows of one" "$(key '["access"]["slice_samples"]')" 8
+	"$IOREEL" gen -q job.json d
+	"$IOREEL" run -q job.json --data d -o run.db >out
+	"$IOREEL" compare --json --class data job.reel run.db >compared
+	check "slices, $how: the benchmark reads their bytes, in as large reads" 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
+for name in \"bytes read\", \"transfer size, median\", \"transfer size, max\":
+    assert abs(f[name][\"d\"]) < 0.05, (name, f[name])"'
+done
 finish

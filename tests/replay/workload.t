@@ -37,6 +37,8 @@ fault 'a place in a list' "{$head, \"checkpoint\": {\"files\": [{}, {\"bytes\": 
 	'checkpoint.files\[1\].bytes: -1 is less than 0'
 fault 'quantiles that fall' "{$head, \"compute\": {\"step_ns\": {\"quantiles\": [5, 3]}}}" \
 	'compute.step_ns.quantiles: not in ascending order'
+fault 'slices of a format without arrays' "{$head, \"dataset\": {\"sample_bytes\": 1}, \"access\": {\"slice_samples\": 8}}" \
+	'access.slice_samples: only of hdf5'
 fault 'probabilities' "{$head, \"dataset\": {\"sample_bytes\": 1}, \"access\": {\"chain\": [{\"bytes\": 1, \"next\": [0.5]}]}}" \
 	'access.chain\[0\].next: the sum is 0.5'
 fault 'a fraction of a file' "{$head, \"dataset\": {\"files\": 1.5}}" 'dataset.files: not an integer'
