@@ -26,6 +26,7 @@ struct fit_file {
 struct fit_visit {
 	int64_t process_id, thread_id, reads, bytes;
 	int64_t starts;		  /* reads at the start of the file */
+	int64_t least_end;	  /* of the places at which reads end */
 	int64_t start_ns, end_ns; /* of its first and last read */
 	uint32_t file;		  /* index of the file */
 	uint32_t epoch;

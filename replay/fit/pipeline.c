@@ -34,6 +34,7 @@ static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
 	to->reads = reel_view_int(v, "reads");
 	to->bytes = reel_view_int(v, "bytes");
 	to->starts = reel_view_int(v, "starts");
+	to->least_end = reel_view_int(v, "least_end");
 	to->file = file;
 	return 0;
 }
@@ -42,7 +43,8 @@ static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
 #define VISITS                                                                 \
 	"SELECT process_id, thread_id, min(start_ns) AS start_ns, "            \
 	"max(start_ns + dur_ns) AS end_ns, count(*) AS reads, "                \
-	"sum(bytes) AS bytes, sum(offset = 0) AS starts, path FROM "
+	"sum(bytes) AS bytes, sum(offset = 0) AS starts, "                     \
+	"min(offset + bytes) AS least_end, path FROM "
 #define READS "class = 'data' AND call_group = 'read' AND bytes > 0"
 
 /* Logs without descriptions: the reads of a thread between two opens of the file. */

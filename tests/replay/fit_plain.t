@@ -170,6 +170,35 @@ check 'the benchmark makes the same reads' '"$IOREEL" gen -q job.json again &&
 	[ "$(ioreel sql columns.db "select bytes, count(*) from v_event where call = '\''pread'\'' group by 1")" = \
 		"$(ioreel sql again.db "select bytes, count(*) from v_event where call = '\''pread'\'' group by 1")" ]'
 
+# Small files whose footer is read from an open of its own, with all of the file.
+cat >footer.json <<'J'
+{"schema": "ioreel-workload-1", "name": "footer", "dataset": {"format": "parquet", "files": 12,
+ "samples_per_file": 500, "row_group_rows": 500, "columns": [{"bytes": 24}]}}
+J
+cat >footer.py <<'PY'
+import os
+for epoch in range(3):
+    for folder, _, names in os.walk("footer"):
+        for name in names:
+            if name.endswith(".parquet"):
+                size = os.stat(os.path.join(folder, name)).st_size
+                for places in ((0, size),), ((4, 500 * 32),):
+                    fd = os.open(os.path.join(folder, name), os.O_RDONLY)
+                    for offset, n in places:
+                        os.pread(fd, n, offset)
+                    os.close(fd)
+PY
+"$IOREEL" gen -q footer.json footer
+"$IOREEL" record -q -o footer.reel -- python3 footer.py
+check 'small files of parquet: fit' '"$IOREEL" fit -q footer.reel -o job.json'
+is 'a look at the footer is no epoch' "$(key '["epochs"]')" 3
+check 'small files of parquet: the benchmark reads their bytes' '"$IOREEL" gen -q job.json small.d &&
+	"$IOREEL" run -q job.json --data small.d -o small.db >out &&
+	"$IOREEL" compare --json --class data footer.reel small.db >compared && python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}[\"bytes read\"]
+assert abs(f[\"d\"]) < 0.05, f"'
+
 # A script in bin/, as torchrun is, reads 0.dat, 1.dat ... 10.dat ... in their order.
 mkdir n env env/bin
 for i in $(seq 0 39); do
