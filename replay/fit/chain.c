@@ -59,6 +59,7 @@ struct chain_fit {
 	uint64_t reads;
 	double bytes, usual; /* of all reads; of those that the format makes */
 	double sum[STATES][2], weight[STATES]; /* bytes and stride of a state */
+	int64_t major[STATES]; /* bytes of most of its reads; 0: of no size */
 	double next[STATES][STATES];
 	uint32_t states, last; /* their number; that of the last read */
 	bool began;	       /* there was a read before */
@@ -224,6 +225,33 @@ static int by_index(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
+/* Find the size that more than half of the reads of each state have: those of segments at
+ * random places share a state. A few others make the mean less than a segment, and a
+ * visit that is short of some bytes would take one more read. */
+static void choose_majorities(struct chain_fit *c)
+{
+	double lead[STATES] = {0}, of[STATES] = {0};
+
+	for (uint32_t i = 0; i < c->kinds; i++) {
+		const struct kind *k = &c->kind[i];
+
+		if (c->major[k->state] != k->bytes)
+			lead[k->state] -= (double)k->count;
+		else
+			lead[k->state] += (double)k->count;
+		if (lead[k->state] < 0) {
+			c->major[k->state] = k->bytes;
+			lead[k->state] = -lead[k->state];
+		}
+	}
+	for (uint32_t i = 0; i < c->kinds; i++)
+		if (c->kind[i].bytes == c->major[c->kind[i].state])
+			of[c->kind[i].state] += (double)c->kind[i].count;
+	for (uint32_t i = 0; i < c->states; i++)
+		if (2 * of[i] <= c->weight[i])
+			c->major[i] = 0;
+}
+
 /* Frequent kinds are a state each, behind the one that begins most visits; the
  * others share states by size, each a power of 4. */
 static void choose_states(struct chain_fit *c)
@@ -257,10 +285,13 @@ static void choose_states(struct chain_fit *c)
 		c->sum[k->state][1] += (double)k->count * (double)k->stride;
 	}
 	qsort(c->kind, c->kinds, sizeof(*c->kind), by_index);
+	choose_majorities(c);
 }
 
 static int64_t bytes_of(const struct chain_fit *c, uint32_t state)
 {
+	if (c->major[state])
+		return c->major[state];
 	return (int64_t)(c->sum[state][0] / c->weight[state]);
 }
 
