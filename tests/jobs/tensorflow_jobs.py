@@ -211,7 +211,9 @@ def stages():
                  tf.data.Dataset.range(8).map(tf.abs, 2).cache().prefetch(2),
                  tf.data.Dataset.from_generator(
                      lambda: iter(range(8)),
-                     output_signature=tf.TensorSpec([], tf.int32)).cache()):
+                     output_signature=tf.TensorSpec([], tf.int32)).cache(),
+                 tf.data.Dataset.range(8).map(tf.abs, 2).snapshot("shot")
+                 .prefetch(2)):
         for batch in data:
             pass
 

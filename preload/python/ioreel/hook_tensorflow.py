@@ -61,6 +61,14 @@ def _generates(stage):
         return False
 
 
+def _is_own(stage):
+    """Whether the function of @stage is one of tf.data itself, as snapshot() adds
+    after its files: no argument of the program can make it parallel."""
+    function = getattr(getattr(stage, "_map_func", None), "_func", None)
+    return getattr(function, "__module__", "").startswith(
+        "tensorflow.python.data.")
+
+
 def _stages(dataset):
     """Which remedies for a slow pipeline @dataset has: it prefetches after its
     last function, its functions run in parallel, something is cached; and
@@ -72,8 +80,10 @@ def _stages(dataset):
         name = type(stage).__name__.lstrip("_")
         ahead |= name == "PrefetchDataset" and not mapped
         cached |= name == "CacheDataset"
-        generated |= name == "FlatMapDataset" and _generates(stage)
-        if name.endswith(("MapDataset", "InterleaveDataset")):
+        generates = name == "FlatMapDataset" and _generates(stage)
+        generated |= generates
+        if (name.endswith(("MapDataset", "InterleaveDataset")) and
+                (generates or not _is_own(stage))):
             mapped = True
             serial |= not name.startswith("Parallel")
         inputs.extend(stage._inputs())
