@@ -330,10 +330,12 @@ GROUP BY op;
 -- a thread that writes in the background delays nothing. A checkpoint within another
 -- is part of it; what the thread writes to, syncs and renames of a checkpoint's file
 -- afterwards belongs to it. later_ns: the wait for that, from the first step of the
--- process to its last, of the thread that steps.
--- unit: checkpoints, ns    empty: no row
+-- process to its last, of the thread that steps. unfinished_ns: the part of a checkpoint
+-- that the process ended in.
+-- unit: checkpoints, ns    empty: no row; unfinished_ns: NULL, all finished
 -- source: ioreel-report(1), "CHECKPOINT"
-CREATE VIEW v_checkpoint_wait (process_id, checkpoints, wait_ns, later_ns) AS
+CREATE VIEW v_checkpoint_wait (process_id, checkpoints, wait_ns, later_ns,
+	unfinished_ns) AS
 WITH saver AS MATERIALIZED (
 	SELECT process_id, min(thread_id) AS thread_id
 	FROM v_span c
@@ -347,7 +349,7 @@ loop AS MATERIALIZED (
 		min(start_ns) AS start_ns, max(start_ns + dur_ns) AS end_ns
 	FROM v_span WHERE name = 'step' GROUP BY process_id),
 part AS (
-	SELECT process_id, start_ns, dur_ns, NULL AS in_loop,
+	SELECT process_id, start_ns, dur_ns, closed, NULL AS in_loop,
 		coalesce(start_ns >= max(start_ns + dur_ns) OVER (
 			PARTITION BY process_id ORDER BY start_ns, dur_ns DESC
 			ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 1)
@@ -355,7 +357,7 @@ part AS (
 	FROM v_span JOIN saver USING (process_id, thread_id)
 	WHERE name = 'checkpoint'
 	UNION ALL
-	SELECT e.process_id, e.start_ns, e.dur_ns,
+	SELECT e.process_id, e.start_ns, e.dur_ns, 1,
 		coalesce(e.start_ns BETWEEN l.start_ns AND l.end_ns, 0), 0
 	FROM saver s CROSS JOIN v_event e ON e.thread_id = s.thread_id
 		LEFT JOIN loop l ON l.process_id = e.process_id AND
@@ -364,8 +366,25 @@ part AS (
 		(e.call_group IN ('write', 'sync') OR e.call LIKE 'rename%'))
 SELECT process_id, sum(outer), union_ns(start_ns, dur_ns),
 	union_ns(start_ns, dur_ns) FILTER (WHERE in_loop IS NOT 0) -
-	union_ns(start_ns, dur_ns) FILTER (WHERE in_loop IS NULL)
+	union_ns(start_ns, dur_ns) FILTER (WHERE in_loop IS NULL),
+	sum(dur_ns) FILTER (WHERE outer AND NOT closed)
 FROM part GROUP BY process_id;
+
+-- v_unfinished_checkpoint: the checkpoint that each thread was in when its process
+-- ended, and the file of a checkpoint that the thread used last in it.
+-- unit: none    empty: no row; path: NULL, no such file
+-- source: ioreel-report(1), "CHECKPOINT"
+CREATE VIEW v_unfinished_checkpoint (process_id, thread_id, start_ns, path) AS
+WITH open AS MATERIALIZED (
+	SELECT process_id, thread_id, min(start_ns) AS start_ns
+	FROM v_span WHERE name = 'checkpoint' AND NOT closed
+	GROUP BY process_id, thread_id)
+SELECT o.process_id, o.thread_id, o.start_ns, (
+	SELECT e.path FROM v_event e
+	WHERE e.thread_id = o.thread_id AND e.start_ns >= o.start_ns AND
+		e.class = 'checkpoint' AND e.path IS NOT NULL
+	ORDER BY e.start_ns DESC LIMIT 1)
+FROM open o;
 
 -- v_epoch_start: epochs of the first rank, and the time of all but the first
 -- from their begin, where the loader's workers start, to the first batch.

@@ -479,28 +479,44 @@ bool advice_saves_data(const struct report *r)
 	return r->uses.pytorch;
 }
 
+/* The time of a checkpoint, without that of one that its process ended in. */
+static void append_each(const struct report *r, struct advice *a)
+{
+	bool cut = r->unfinished_ns > 0;
+	int64_t finished = r->checkpoints - cut;
+	char each[REEL_NUM] = "";
+
+	if (finished > 0)
+		reel_num_time(each,
+			      (double)((r->checkpoint_ns - r->unfinished_ns) /
+				       finished));
+	advice_append(a->text, "%s%s%s%s", each, finished > 1 ? " each" : "",
+		      cut && finished > 0 ? "; " : "",
+		      !cut		   ? ""
+		      : r->checkpoints > 1 ? "the last did not finish"
+					   : "it did not finish");
+}
+
 bool advice_checkpoint(const struct report *r, struct advice *a)
 {
 	bool data = advice_saves_data(r);
 	double share = advice_of_run(r, r->checkpoint_ns);
-	char num[REEL_NUM], part[REEL_NUM], each[REEL_NUM], run[ADVICE_RUN];
+	char num[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];
 
 	if (!r->checkpoints || share < advice_threshold.checkpoint_share)
 		return false;
 	advice_append(
-		a->text,
-		"%s %s %s of %s (%s%s), while nothing else advances%s.",
+		a->text, "%s %s %s of %s (",
 		reel_num_count(num, r->checkpoints),
 		data ? advice_number(r->checkpoints, "save takes", "saves take")
 		     : advice_number(r->checkpoints, "checkpoint takes",
 				     "checkpoints take"),
-		reel_columns_percent(part, share), advice_run(run, r),
-		reel_num_time(each,
-			      (double)(r->checkpoint_ns / r->checkpoints)),
-		r->checkpoints > 1 ? " each" : "",
-		data ? "; no training step was recorded, so they may "
-		       "be data"
-		     : "");
+		reel_columns_percent(part, share), advice_run(run, r));
+	append_each(r, a);
+	advice_append(a->text, "), while nothing else advances%s.",
+		      data ? "; no training step was recorded, so they may "
+			     "be data"
+			   : "");
 	advice_fact(a, "checkpoints", "", (double)r->checkpoints);
 	advice_fact(a, "checkpoint_share", "share", share);
 	advice_append(a->try_this,

@@ -147,6 +147,30 @@ static int read_run(struct report_completeness *c, struct reel_store *st,
 	return reel_view_close(&v);
 }
 
+/* A checkpoint is open, too, while a job is recorded that goes on. */
+static int read_unfinished(struct report_completeness *c, struct reel_store *st,
+			   struct reel_error *err)
+{
+	struct reel_view v;
+
+	if (c->command_running || c->running_processes > 0)
+		return 0;
+	reel_view_open(&v, st,
+		       "SELECT * FROM v_unfinished_checkpoint "
+		       "WHERE NOT EXISTS (SELECT 1 FROM source) "
+		       "ORDER BY path IS NULL, start_ns",
+		       err);
+	while (reel_view_next(&v)) {
+		const char *path = reel_view_text(&v, "path");
+
+		if (!c->unfinished_saves++ && *path) {
+			c->unfinished_path = printable(path, err);
+			v.failed |= !c->unfinished_path;
+		}
+	}
+	return reel_view_close(&v);
+}
+
 static int read_mpi(struct report_completeness *c, struct reel_store *st,
 		    struct reel_error *err)
 {
@@ -260,7 +284,9 @@ int report_completeness_read(struct report_completeness *c,
 	memset(c, 0, sizeof(*c));
 	return read_losses(c, st, err) || read_hooks(c, st, err) ||
 			       read_launchers(c, st, err) ||
-			       read_run(c, st, err) || read_mpi(c, st, err) ||
+			       read_run(c, st, err) ||
+			       read_unfinished(c, st, err) ||
+			       read_mpi(c, st, err) ||
 			       read_programs(c, st, err) ||
 			       read_sources(c, st, err)
 		       ? -1
@@ -282,6 +308,7 @@ void report_completeness_fini(struct report_completeness *c)
 	}
 	free(c->damaged_from);
 	free(c->launchers);
+	free(c->unfinished_path);
 	free(c->mpi_unrecorded);
 	free(c->untraced_names);
 	memset(c, 0, sizeof(*c));

@@ -59,6 +59,8 @@ struct report_completeness {
 	int64_t launcher_processes, launcher_files;
 	int64_t running_processes; /* they outlived the command */
 	bool command_running;	   /* no end of the command was recorded */
+	int64_t unfinished_saves;  /* checkpoints that processes ended in */
+	char *unfinished_path;	   /* a file of one; NULL: not known */
 	int64_t job_ids;	   /* of the logs of an import */
 	int64_t mpi_counted[3];	   /* by enum report_mpi_counted */
 	char *mpi_unrecorded;	   /* names of libraries; NULL: none */

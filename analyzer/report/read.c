@@ -335,6 +335,7 @@ static int fill_checkpoints(struct report *r, struct reel_view *v)
 	if (INT("wait_ns") > r->checkpoint_ns) {
 		r->checkpoints = INT("checkpoints");
 		r->checkpoint_ns = INT("wait_ns");
+		r->unfinished_ns = INT("unfinished_ns");
 	}
 	/* I/O of the steps is what is no checkpoint's. */
 	for (i = 0; i < r->ranks; i++)

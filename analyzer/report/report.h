@@ -200,6 +200,7 @@ struct report {
 	 * fetches; 0 where a verdict does not depend on them. */
 	int64_t step_read_bytes;
 	int64_t checkpoint_ns, checkpoints;
+	int64_t unfinished_ns; /* > 0: of the last one, which its process ended in */
 	int64_t epochs, epoch_start_ns; /* last: of all but the first */
 	int64_t worker_restarts;	/* of the first rank */
 	/* Data files that an epoch reads as often as there are processes that

@@ -162,6 +162,26 @@ static void print_running(const struct report_completeness *c)
 	print_line(&b);
 }
 
+static void print_unfinished(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (!c->unfinished_saves)
+		return;
+	reel_buf_printf(&b, NULL,
+			"unfinished: %s checkpoint%s, whose process%s ended "
+			"meanwhile, may be incomplete",
+			reel_num_count(num, c->unfinished_saves),
+			c->unfinished_saves == 1 ? "" : "s",
+			c->unfinished_saves == 1 ? "" : "es");
+	if (c->unfinished_path)
+		reel_buf_printf(&b, NULL, " (%s%s)",
+				c->unfinished_saves == 1 ? "" : "one of them: ",
+				c->unfinished_path);
+	print_line(&b);
+}
+
 /* Ranks are counted by their numbers, which each world has from 0 on. */
 static void print_worlds(const struct report_completeness *c)
 {
@@ -498,6 +518,7 @@ void text_completeness(const struct report *r)
 	print_hooks(c);
 	print_launchers(c);
 	print_running(c);
+	print_unfinished(c);
 	print_worlds(c);
 	print_job_ids(c);
 	print_mpi(c);

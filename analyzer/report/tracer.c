@@ -70,6 +70,7 @@ int report_untraced(struct report *to, const struct report *r,
 	to->rank_io.sum_ns = part(r, r->rank_io.sum_ns);
 	to->checkpoint_meta_ns = part(r, r->checkpoint_meta_ns);
 	to->checkpoint_ns = part(r, r->checkpoint_ns);
+	to->unfinished_ns = part(r, r->unfinished_ns);
 	to->journal_ns = part(r, r->journal_ns);
 	for (int64_t i = 0; i < r->ranks; i++)
 		take_from_rank(&to->rank[i], r);

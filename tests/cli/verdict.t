@@ -90,6 +90,21 @@ check 'CHECKPOINT: saves that block the loop' '
 	"$python" said.py saves CHECKPOINT "hardly waits for its input" &&
 	grep -q "but checkpoints take [0-9]* % of the run.s " saves.words'
 
+# The job is killed in its last save.
+job cut <<'PY'
+for step in ioreel.steps(range(3)):
+    with ioreel.span("checkpoint", step), open("model.pt", "wb") as f:
+        f.write(b"x")
+        if step == 2:
+            os.kill(os.getpid(), 9)
+        time.sleep(0.2)
+PY
+check 'CHECKPOINT: one that its process ended in is said, and is none of the mean' '
+	grep -q " unfinished: 1 checkpoint, .* may be incomplete (.*/model.pt)" cut.words &&
+	grep -q "3 checkpoints take .* (2[0-4][0-9] ms each; the last did not finish)" \
+		cut.words'
+check 'and no other job has one' '! grep -q "unfinished\|not finish" saves.words'
+
 job features <<'PY'
 ioreel.note("framework", "PyTorch 2.0")
 for part in range(4):
