@@ -17,6 +17,7 @@
 #define INSPECT_MOST 1000000 /* samples whose sizes are looked at */
 #define SERIES_MOST 65536    /* those whose order is kept */
 #define WHOLE_LEAST 0.9	     /* of the bytes of files: they are read whole */
+#define SCANS_MOST 0.05	     /* of the visits */
 
 /* --- samples -------------------------------------------------------------- */
 
@@ -268,19 +269,54 @@ bool fit_reopens(const struct fit *f)
 	return f->visits >= 2 * f->files * f->passes;
 }
 
+/* A visit that reads its whole file among many that do not, as one that finds where the
+ * lines are, is for no sample. */
+static bool is_scan(const struct fit *f, const struct fit_visit *v)
+{
+	int64_t size = f->file[v->file].size;
+
+	return size > 0 && (double)v->bytes >= WHOLE_LEAST * (double)size;
+}
+
+/* Visits of that kind; 0: they are not few, or visits are no samples of a file. */
+static uint32_t count_scans(const struct fit *f)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; f->sample_a_visit && i < f->visits; i++)
+		n += is_scan(f, &f->visit[i]);
+	return n <= SCANS_MOST * f->visits ? n : 0;
+}
+
 int fit_sizes_of_visits(struct fit *f)
 {
 	int64_t *value = reel_alloc(f->visits, sizeof(*value), f->err);
+	uint32_t scans = count_scans(f), n = 0;
+	double left_out = 0, all = 0;
 	int rc = value ? 0 : -1;
 
-	for (uint32_t i = 0; !rc && i < f->visits; i++)
-		value[i] = f->visit[i].bytes;
-	rc = rc || fit_sizes(f, value, f->visits, false);
+	for (uint32_t i = 0; !rc && i < f->visits; i++) {
+		int64_t bytes = f->visit[i].bytes;
+
+		all += (double)bytes;
+		if (scans && is_scan(f, &f->visit[i]))
+			left_out += (double)bytes;
+		else
+			value[n++] = bytes;
+	}
+	rc = rc || fit_sizes(f, value, n, false);
 	free(value);
-	return rc ? -1
-		  : fit_reason(
-			    f, "dataset.sample_bytes", 0.5,
-			    "bytes that were read from an open to the close");
+	if (rc)
+		return -1;
+	if (scans)
+		return fit_reason(
+			f, "dataset.sample_bytes", 0.5,
+			"bytes that were read from an open to the "
+			"close; left out: %u of %u opens, that read a "
+			"file whole, %.1f %% of the bytes",
+			scans, f->visits, 100 * left_out / all);
+	return fit_reason(f, "dataset.sample_bytes", 0.5,
+			  "bytes that were read from an open to the close");
 }
 
 /* Files that are opened again and again in an epoch: for a sample each time. */
@@ -289,11 +325,13 @@ static int sample_a_visit(struct fit *f)
 	struct workload_dataset *d = &f->w->dataset;
 	const struct format *format = format_of(d->format);
 	bool maps = d->format == WORKLOAD_SAFETENSORS;
-	double visits = (double)f->visits / (double)f->passes / f->files;
+	double visits;
 
 	fit_drop_looks(f);
 	f->sample_a_visit = true;
 	f->opens_of_sample = maps ? FIT_SAFETENSORS_OPENS : 1;
+	visits = (double)(f->visits - (maps ? 0 : count_scans(f))) /
+		 (double)f->passes / f->files;
 	d->samples_per_file = llround(visits / f->opens_of_sample);
 	if (fit_reason(f, "dataset.samples_per_file", 0.5,
 		       "each file was opened %.1f times in an epoch: a "

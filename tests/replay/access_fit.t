@@ -119,4 +119,32 @@ import json
 f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
 for name in \"bytes read\", \"transfer size, mean\":
     assert abs(f[name][\"d\"]) < 0.1, (name, f[name])"'
+
+# Lines of a file, each by an open of its own, behind one that finds where they are.
+truncate -s 4000000 lines.bin
+cat >lines.py <<'PY'
+import os, random
+import ioreel
+random.seed(1)
+with open("lines.bin", "rb", buffering=0) as f:
+    while f.read(4096):
+        pass
+for epoch in range(2):
+    order = random.sample(range(1000), 1000)
+    with ioreel.span("epoch", epoch):
+        for at in range(0, 1000, 20):
+            with ioreel.span("step"):
+                for i in order[at:at + 20]:
+                    with open("lines.bin", "rb", buffering=0) as f:
+                        f.seek(4000 * i)
+                        f.read(4096)
+PY
+"$IOREEL" record -q -o lines.reel -- python3 lines.py
+check 'lines behind a scan: the benchmark reads their bytes' '"$IOREEL" fit lines.reel -o lines.json 2>why &&
+	"$IOREEL" gen -q lines.json lines.d && "$IOREEL" run --json -q lines.json --data lines.d >lines.out &&
+	python3 -c "
+import json
+read = json.load(open(\"lines.out\"))[\"read_bytes\"]
+assert 2000 * 4000 <= read <= 2000 * 4200, read"'
+check 'the scan is said' 'grep -q "left out: 1 of 2001 opens, that read a file whole, 3[0-9.]* % of the bytes" why'
 finish
