@@ -144,8 +144,10 @@ static void print_totals(FILE *f, const char *program,
 	if (good)
 		fprintf(f, " in %s", reel_num_time(t, (double)res->wall_ns));
 	if (s->walked)
-		fprintf(f, "; %s read, %s written in %s file%s",
+		fprintf(f, "; %s%s read, %s%s written in %s file%s",
+			s->mapped_read_bytes ? "up to " : "",
 			reel_num_bytes(r, (double)s->read_bytes),
+			s->mapped_write_bytes ? "up to " : "",
 			reel_num_bytes(w, (double)s->write_bytes),
 			reel_num_count(n, (int64_t)s->files),
 			s->files == 1 ? "" : "s");

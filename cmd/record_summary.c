@@ -50,19 +50,28 @@ static int read_hooks(struct reel_store *st, struct record_hooks *h,
 static int read_counts(struct reel_store *st, struct record_summary *s,
 		       struct reel_error *err)
 {
-	uint64_t *const column[] = {&s->events,	     &s->calls,
-				    &s->files,	     &s->read_bytes,
-				    &s->write_bytes, &s->launcher_files};
+	uint64_t *const column[] = {&s->events,
+				    &s->calls,
+				    &s->files,
+				    &s->read_bytes,
+				    &s->write_bytes,
+				    &s->launcher_files,
+				    &s->mapped_read_bytes,
+				    &s->mapped_write_bytes};
+	const int columns = sizeof(column) / sizeof(column[0]);
 	sqlite3_stmt *q = NULL;
 
 	if (reel_store_prepare(st, &q,
 			       "SELECT events, calls, files, read_bytes, "
 			       "write_bytes, (SELECT coalesce(sum(files), 0) "
-			       "FROM launcher_io) FROM v_summary",
+			       "FROM launcher_io), (SELECT sum(bytes) FROM "
+			       "v_call WHERE call = 'map_read'), (SELECT "
+			       "sum(bytes) FROM v_call WHERE call = "
+			       "'map_write') FROM v_summary",
 			       err))
 		return -1;
 	s->walked = sqlite3_step(q) == SQLITE_ROW;
-	for (int i = 0; s->walked && i < 6; i++)
+	for (int i = 0; s->walked && i < columns; i++)
 		*column[i] = (uint64_t)sqlite3_column_int64(q, i);
 	sqlite3_finalize(q);
 	return 0;

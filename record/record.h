@@ -65,6 +65,8 @@ struct record_summary {
 	bool walked;		/* false: the fields below are not set */
 	uint64_t events, calls; /* calls includes those in counters */
 	uint64_t read_bytes, write_bytes, files;
+	/* Bytes of them through mappings, at most, as the kernel maps pages by itself. */
+	uint64_t mapped_read_bytes, mapped_write_bytes;
 	struct record_hooks hooks;
 };
 

@@ -141,7 +141,7 @@ def number(pattern, text):
     found = re.search(pattern, text)
     return int(found.group(1).replace(",", "")) if found else 0
 
-end = re.search(r"; ([0-9.,]+ [kMG]?B) read, ([0-9.,]+ [kMG]?B) written", line)
+end = re.search(r"; (?:up to )?([0-9.,]+ [kMG]?B) read, (?:up to )?([0-9.,]+ [kMG]?B) written", line)
 record = {"events": number(r"([0-9,]+) events?\b", line), "files": number(r" in ([0-9,]+) files?", line),
           "read": end.group(1), "written": end.group(2),
           "code_opens": number(r"([0-9,]+) opens? of code", line)}

@@ -75,6 +75,9 @@ check 'the trace has the name of the script' '[ -d train.reel ]'
 check 'a second one does not overwrite it' '[ -d train.2.reel ]'
 check 'processes, bytes and files are counted' \
 	'grep -Eq "^ioreel: 1 process, .* in .*; 10.0 kB read, 777 B written in 2 files$" err1'
+$R -o mapped.reel -- $PY -S -c 'import mmap; f = open("data", "rb")
+sum(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)[::4096])' 2>err3
+check 'bytes of mappings are an upper bound' 'grep -q "; up to [0-9.]* kB read, 0 B written in 1 file$" err3'
 check 'a line reports losses' 'grep -q "^ioreel: nothing lost" err1'
 check 'the trace and its size' \
 	'grep -Eq "^ioreel: trace train.reel \([0-9.]+ k?B\)$" err1'
