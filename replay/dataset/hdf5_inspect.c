@@ -23,6 +23,21 @@ struct found {
 	int rc;
 };
 
+/* Call @fn for each link of the file at @path; for none where it cannot be read. */
+static void visit_links(const char *path, H5L_iterate_t fn, void *data)
+{
+	hid_t file;
+
+	hdf5_lock();
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+	if (file >= 0) {
+		H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, fn, data);
+		H5Fclose(file);
+	}
+	hdf5_unlock();
+}
+
 /* The rows of @array, along its first dimension, and the bytes of one. */
 static bool rows_of(hid_t array, uint64_t *rows, uint64_t *bytes)
 {
@@ -114,18 +129,10 @@ int hdf5_inspect(const char *path, int64_t **sizes, uint32_t *n, uint32_t *room,
 	struct found f = {
 		.sizes = sizes, .n = n, .room = room, .first = *n, .err = err};
 	struct stat st;
-	hid_t file;
 
 	if (stat(path, &st))
 		return 0;
-	hdf5_lock();
-	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-	file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-	if (file >= 0) {
-		H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit, &f);
-		H5Fclose(file);
-	}
-	hdf5_unlock();
+	visit_links(path, visit, &f);
 	if (f.is_row || f.rc)
 		return f.rc;
 	*n = f.first;
@@ -238,18 +245,9 @@ static herr_t visit_storage(hid_t group, const char *name,
 int hdf5_storage(const char *path, struct format_storage *out)
 {
 	struct stored s = {.out = out};
-	hid_t file;
 
 	memset(out, 0, sizeof(*out));
-	hdf5_lock();
-	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-	file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-	if (file >= 0) {
-		H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit_storage,
-			 &s);
-		H5Fclose(file);
-	}
-	hdf5_unlock();
+	visit_links(path, visit_storage, &s);
 	return s.most > 0;
 }
 
@@ -347,15 +345,7 @@ int hdf5_arrays(const char *path, struct format_array **out, uint32_t *n,
 		uint32_t *room, struct reel_error *err)
 {
 	struct arrays s = {.out = out, .n = n, .room = room, .err = err};
-	hid_t file;
 
-	hdf5_lock();
-	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-	file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-	if (file >= 0) {
-		H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit_array, &s);
-		H5Fclose(file);
-	}
-	hdf5_unlock();
+	visit_links(path, visit_array, &s);
 	return s.rc;
 }
