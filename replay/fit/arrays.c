@@ -18,7 +18,6 @@
 
 #define COLUMNS_MOST 256      /* of a workload */
 #define CHUNK_CACHE (1 << 20) /* of an open array, in HDF5 before 2.0 */
-#define SIEVE 65536	      /* the buffer of an open contiguous array */
 #define RING 64		      /* chunks that are remembered, at most */
 #define AGAIN_LEAST 0.02      /* of the reads of an array */
 #define EACH_LEAST 0.75	      /* of the rows: each takes a read */
@@ -84,7 +83,7 @@ static void add_slice(struct seen *s, int64_t offset, int64_t bytes)
 		return;
 	s->bytes += bytes;
 	s->step = at % row ? 1 : workload_common_divisor(s->step, at / row);
-	if (bytes <= SIEVE || at % row || bytes % row)
+	if (bytes <= FIT_HDF5_BUFFER || at % row || bytes % row)
 		return;
 	if (!s->slice)
 		s->slice = bytes / row;
@@ -170,7 +169,7 @@ static int load_reads(struct fit *f, const struct fit_file *of,
 static bool reads_rows(const struct seen *s, bool open)
 {
 	return s->reads > s->whole ||
-	       (open && s->reads && s->is.to - s->is.from <= SIEVE);
+	       (open && s->reads && s->is.to - s->is.from <= FIT_HDF5_BUFFER);
 }
 
 /* --- keys ----------------------------------------------------------------- */
@@ -178,6 +177,7 @@ static bool reads_rows(const struct seen *s, bool open)
 static int by_width(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
+
 	if (x->rows != y->rows)
 		return x->rows ? -1 : 1;
 	return (x->is.row_bytes < y->is.row_bytes) -
@@ -266,7 +266,7 @@ static int64_t slice_of(const struct seen *s)
 	    s->slice)
 		return s->slice;
 	return shown && s->reads >= STEPS_LEAST &&
-			       s->step * s->is.row_bytes <= SIEVE
+			       s->step * s->is.row_bytes <= FIT_HDF5_BUFFER
 		       ? s->step
 		       : 1;
 }

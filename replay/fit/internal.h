@@ -14,6 +14,8 @@ struct workload;
 #define FIT_QUANTILES 257
 /* safe_open() opens the file, and so does the storage of its tensors. */
 #define FIT_SAFETENSORS_OPENS 2
+/* The buffer of libhdf5 for an open array that is contiguous. */
+#define FIT_HDF5_BUFFER 65536
 
 /* A file of the data set. */
 struct fit_file {

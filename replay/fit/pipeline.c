@@ -14,8 +14,6 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
-#define SIEVE 65536 /* the buffer of HDF5 for contiguous data */
-
 /* --- visits of files ------------------------------------------------------ */
 
 static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
@@ -235,7 +233,7 @@ static int fit_block(struct fit *f, int64_t run_bytes)
 	}
 	/* HDF5 reads a small slice together with what is behind it. */
 	if (f->w->dataset.format == WORKLOAD_HDF5 &&
-	    (run_bytes <= SIEVE || reads_chunks_again(f, run_bytes)))
+	    (run_bytes <= FIT_HDF5_BUFFER || reads_chunks_again(f, run_bytes)))
 		return 0;
 	for (uint32_t i = 0; i < f->files; i++)
 		size += f->rows_to ? (double)(f->rows_to - f->rows_from)
