@@ -29,9 +29,8 @@ struct join_part {
 	/* Added to ids that need no map. */
 	uint32_t open_base, span_base, source_base, record_base;
 	uint32_t processes, by_pid, by_rank; /* the latter: of earlier parts */
-	uint32_t
-		by_time; /* the only one that lived while that of an earlier part did */
-	bool alone; /* the only process of each is the same one */
+	uint32_t by_time; /* no other one lived at the time of theirs */
+	bool alone;	  /* the only process of each is the same one */
 	int64_t events;
 	uint64_t seen_twice; /* events that an earlier part has too */
 	/* Processes with events or counted calls, of this part; of an earlier one. */

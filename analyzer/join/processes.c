@@ -382,7 +382,7 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	if (!id) {
 		id = find_alone(j, p, &row);
 		p->by_time += id != 0;
-		p->alone = id && one && p->processes == 1;
+		p->alone = id && one;
 	}
 	if (id)
 		widen_row(j, &j->process[id - 1].row, &row);
