@@ -175,6 +175,18 @@ for epoch in range(2):
                     for k, name in enumerate(names):
                         arrays[k][i] if arrays else f[name][i]
 PY
+# check_reads WHAT SIZE SIZE: the benchmark of job.json reads as many bytes as job.reel, of
+# these sizes.
+check_reads() {
+	"$IOREEL" gen -q job.json d
+	"$IOREEL" run -q job.json --data d -o run.db >out
+	"$IOREEL" compare --json --class data job.reel run.db >compared
+	check "$1: the benchmark reads their bytes, in as large reads" "python3 -c '
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
+for name in \"bytes read\", \"transfer size, $2\", \"transfer size, $3\":
+    assert abs(f[name][\"d\"]) < 0.05, (name, f[name])'"
+}
 "$python" rows.py make
 for how in 'r.h5 shuffle named' 'r.h5 sequential named' 'r.h5 sequential kept' 'z.h5 shuffle named'; do
 	rm -rf job.reel d
@@ -190,14 +202,7 @@ for how in 'r.h5 shuffle named' 'r.h5 sequential named' 'r.h5 sequential kept' '
 print([(c["bytes"], c["read"], c["contiguous"]) for c in d["dataset"]["columns"]],
       d["access"]["reopen_arrays"], d["pipeline"]["order"])')" \
 		"[$columns] $reopen $(echo $how | cut -d' ' -f2)"
-	"$IOREEL" gen -q job.json d
-	"$IOREEL" run -q job.json --data d -o run.db >out
-	"$IOREEL" compare --json --class data job.reel run.db >compared
-	check "rows of several arrays, $how: the benchmark reads their bytes, in as large reads" 'python3 -c "
-import json
-f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
-for name in \"bytes read\", \"transfer size, mean\", \"transfer size, median\":
-    assert abs(f[name][\"d\"]) < 0.05, (name, f[name])"'
+	check_reads "rows of several arrays, $how" mean median
 done
 
 # Rows that are read by slices: large ones, and small ones that share a buffer.
@@ -230,13 +235,6 @@ for how in 'l.h5 sequential kept' 'l.h5 shuffle named' 's.h5 sequential named' '
 	"$IOREEL" record -q -o job.reel -- "$python" slices.py $how
 	check "slices, $how: fit" '"$IOREEL" fit -q job.reel -o job.json'
 	is "slices, $how: the rows of one" "$(key '["access"]["slice_samples"]')" 8
-	"$IOREEL" gen -q job.json d
-	"$IOREEL" run -q job.json --data d -o run.db >out
-	"$IOREEL" compare --json --class data job.reel run.db >compared
-	check "slices, $how: the benchmark reads their bytes, in as large reads" 'python3 -c "
-import json
-f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
-for name in \"bytes read\", \"transfer size, median\", \"transfer size, max\":
-    assert abs(f[name][\"d\"]) < 0.05, (name, f[name])"'
+	check_reads "slices, $how" median max
 done
 finish
