@@ -32,7 +32,7 @@ enum {
 	TO_ROOT = REEL_TRAIT_TO_ROOT,
 };
 
-static const struct reel_call_info table[REEL_CALL_MAX] = {
+const struct reel_call_info reel_calls[REEL_CALL_MAX] = {
 #define ROW(id, symbol, l, g, t)                                               \
 	[id] = {symbol, REEL_LAYER_##l, REEL_GROUP_##g, t},
 #define CALL(id, NAME, l, g, t, ret, fails, fn, ...) ROW(id, #fn, l, g, t)
@@ -42,16 +42,9 @@ static const struct reel_call_info table[REEL_CALL_MAX] = {
 #include "schemas/calls.def"
 };
 
-const struct reel_call_info *reel_call_info(unsigned int id)
-{
-	if (id >= REEL_CALL_MAX || !table[id].name)
-		return NULL;
-	return &table[id];
-}
-
 unsigned int reel_call_traits(unsigned int id)
 {
-	return id < REEL_CALL_MAX ? table[id].traits : 0;
+	return id < REEL_CALL_MAX ? reel_calls[id].traits : 0;
 }
 
 bool reel_call_takes_fd(unsigned int id)

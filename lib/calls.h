@@ -4,6 +4,7 @@
 #define LIB_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum reel_call {
@@ -83,8 +84,14 @@ struct reel_call_info {
 	unsigned int traits; /* bits of enum reel_trait */
 };
 
+extern const struct reel_call_info reel_calls[REEL_CALL_MAX]; /* by id */
+
 /* Borrows nothing. NULL for an id that no row has: a trace of a newer minor. */
-const struct reel_call_info *reel_call_info(unsigned int id);
+static inline const struct reel_call_info *reel_call_info(unsigned int id)
+{
+	return id < REEL_CALL_MAX && reel_calls[id].name ? &reel_calls[id]
+							 : NULL;
+}
 
 /* Bits of enum reel_trait; 0 for an id that no row has. */
 unsigned int reel_call_traits(unsigned int id);

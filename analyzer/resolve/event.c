@@ -234,15 +234,16 @@ static bool resolve_transfer(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	bool write = ev->group == REEL_GROUP_WRITE;
+	bool stream = ev->layer == REEL_LAYER_STDIO;
 	struct ofd *o;
 	int64_t size;
 
-	if (is_stream_part(s->rec))
+	if (stream && is_stream_part(s->rec))
 		return stream_part(s, d);
 	if (!d)
 		return true;
 	o = ofd_of(s, d);
-	if (ev->layer == REEL_LAYER_STDIO) {
+	if (stream) {
 		if (d->stream_pos == NO_STREAM)
 			d->stream_pos = o->pos;
 		else if (d->others != o->moves)
@@ -440,11 +441,66 @@ void reel_resolve_soon(const struct reel_resolver *r,
 		files_soon(&r->files, rec->path, rec->path_len);
 }
 
+/* Does the event of a known descriptor need resolve_transfer() alone? Most do. */
+static bool is_plain_transfer(const struct reel_record *rec,
+			      const struct reel_event *ev)
+{
+	return (ev->group == REEL_GROUP_READ ||
+		ev->group == REEL_GROUP_WRITE) &&
+	       !rec->counted && !rec->newdesc && !rec->path && !rec->path2;
+}
+
+/* The names, the new descriptor and the effects of an event. 1; 0: it is none;
+ * -1 with the step's err. */
+static int resolve_effects(struct resolve_step *s, struct desc *d)
+{
+	const struct reel_record *rec = s->rec;
+	struct reel_event *ev = s->ev;
+
+	if (ev->err == EBADF && !rec->desc && !rec->newdesc && !rec->path &&
+	    ev->group != REEL_GROUP_OPEN)
+		ev->fd = rec->newfd;
+	if ((rec->path || rec->path2) && resolve_names(s))
+		return -1;
+	if (d && ev->call == REEL_CALL_RENAME && !is_unseen_rename(s, d))
+		return 0;
+	if (rec->newdesc && !ev->err) {
+		if (resolve_new_desc(s, d))
+			return -1;
+		d = d ? descs_find(&s->p->descs, rec->desc) : NULL; /* moved */
+	}
+	switch (rec->counted ? REEL_GROUP_NONE : ev->group) {
+	case REEL_GROUP_READ:
+	case REEL_GROUP_WRITE:
+		return resolve_transfer(s, d);
+	case REEL_GROUP_SEEK:
+		resolve_seek(s, d);
+		break;
+	case REEL_GROUP_OPEN:
+		resolve_open_size(s);
+		break;
+	case REEL_GROUP_NONE:
+		resolve_counted(s, d);
+		resolve_counted_time(s);
+		break;
+	case REEL_GROUP_CLOSE:
+		if (rec->desc && ev->err != EBADF &&
+		    descs_close(s->r, &s->p->descs, rec->desc, s->end_ns,
+				s->err))
+			return -1;
+		/* fall through */
+	default:
+		if (resolve_side_effects(s, d))
+			return -1;
+	}
+	return 1;
+}
+
 int reel_resolve(struct reel_resolver *r, int thread,
 		 const struct reel_record *rec, int64_t start_ns,
 		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)
 {
-	int process = r->thread[thread].is.process;
+	int process = r->thread[thread].is.process, rc;
 	struct resolve_step s = {
 		r, &r->process[process], rec, ev, end_ns, process, thread, err};
 	uint32_t desc = desc_of(rec);
@@ -467,43 +523,10 @@ int reel_resolve(struct reel_resolver *r, int thread,
 			ev->file = o->row.file_id;
 		}
 	}
-	if (ev->err == EBADF && !rec->desc && !rec->newdesc && !rec->path &&
-	    ev->group != REEL_GROUP_OPEN)
-		ev->fd = rec->newfd;
-	if ((rec->path || rec->path2) && resolve_names(&s))
-		return -1;
-	if (d && ev->call == REEL_CALL_RENAME && !is_unseen_rename(&s, d))
-		return 0;
-	if (rec->newdesc && !ev->err) {
-		if (resolve_new_desc(&s, d))
-			return -1;
-		d = d ? descs_find(&s.p->descs, rec->desc) : NULL; /* moved */
-	}
-	switch (rec->counted ? REEL_GROUP_NONE : ev->group) {
-	case REEL_GROUP_READ:
-	case REEL_GROUP_WRITE:
-		if (!resolve_transfer(&s, d))
-			return 0;
-		break;
-	case REEL_GROUP_SEEK:
-		resolve_seek(&s, d);
-		break;
-	case REEL_GROUP_OPEN:
-		resolve_open_size(&s);
-		break;
-	case REEL_GROUP_NONE:
-		resolve_counted(&s, d);
-		resolve_counted_time(&s);
-		break;
-	case REEL_GROUP_CLOSE:
-		if (rec->desc && ev->err != EBADF &&
-		    descs_close(r, &s.p->descs, rec->desc, end_ns, err))
-			return -1;
-		/* fall through */
-	default:
-		if (resolve_side_effects(&s, d))
-			return -1;
-	}
+	rc = d && is_plain_transfer(rec, ev) ? resolve_transfer(&s, d)
+					     : resolve_effects(&s, d);
+	if (rc <= 0)
+		return rc;
 	if (writes_checkpoint(&s))
 		files_set_saved(&r->files, ev->file);
 	if (ev->file) {
