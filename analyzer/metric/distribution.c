@@ -98,37 +98,44 @@ int reel_distribution_write(struct reel_insert *out, const char *quantity,
 	return 0;
 }
 
-static inline int count_start(struct arrivals *a, uint32_t thread,
-			      int64_t start_ns, uint32_t calls,
-			      struct reel_error *err)
+/* The last start of @thread, plus 1; NULL with @err. */
+static inline int64_t *last_start(struct arrivals *a, uint32_t thread,
+				  struct reel_error *err)
 {
-	int64_t *last;
+	return reel_array_reach(&a->start_ns, &a->room, thread,
+				sizeof(*a->start_ns), err)
+		       ? NULL
+		       : &a->start_ns[thread];
+}
 
-	if (calls == SAME_CALL)
-		return 0;
-	if (reel_array_reach(&a->start_ns, &a->room, thread,
-			     sizeof(*a->start_ns), err))
-		return -1;
-	last = &a->start_ns[thread];
+/* @last: last_start() of the thread. */
+static inline void count_start(struct arrivals *a, int64_t *last,
+			       int64_t start_ns, uint32_t calls)
+{
 	start_ns++;
+	if (calls == SAME_CALL)
+		return;
 	if (calls > 1) {
 		*last = 0;
-		return 0;
+		return;
 	}
 	/* Later calls may have passed before the first asynchronous one. */
 	if (start_ns < *last)
-		return 0;
+		return;
 	if (*last)
 		reel_histogram_add(&a->between, start_ns - *last, 1);
 	*last = start_ns;
-	return 0;
 }
 
 static int count_arrival(void *state, const struct reel_access *call,
 			 struct reel_error *err)
 {
-	return count_start(state, call->thread, call->issued_ns, call->calls,
-			   err);
+	int64_t *last = last_start(state, call->thread, err);
+
+	if (!last)
+		return -1;
+	count_start(state, last, call->issued_ns, call->calls);
+	return 0;
 }
 
 /* Calls on a stream that are not recorded have the time of the next record. */
@@ -145,28 +152,45 @@ static uint32_t calls_of(const struct metric_event *ev)
 	return ev->again && ev->calls == 1 ? SAME_CALL : ev->calls;
 }
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+/* Starts whose order another one may change are held back. */
+static int hold_starts(struct arrivals *a, const struct metric_event *ev,
+		       uint32_t n, struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct reel_access call = {
+			.issued_ns = ev[i].start_ns,
+			.thread = ev->raw.thread,
+			.calls = calls_of(ev),
+			.async = ev->raw.layer == REEL_LAYER_ASYNC,
+		};
+
+		if (reel_issue_order_add(&a->order, &call, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
 {
 	struct arrivals *a = state;
 	bool async = ev->raw.layer == REEL_LAYER_ASYNC;
-	struct reel_access call;
+	uint32_t calls = calls_of(ev);
+	int64_t *last;
 
 	if (ev->op >= METRIC_OPS)
 		return 0;
-	if (reel_issue_order_is_next(&a->order, async))
-		return count_start(a, ev->raw.thread, ev->start_ns,
-				   calls_of(ev), err);
-	call = (struct reel_access){
-		.issued_ns = ev->start_ns,
-		.thread = ev->raw.thread,
-		.calls = calls_of(ev),
-		.async = async,
-	};
-	return reel_issue_order_add(&a->order, &call, err);
+	if (!reel_issue_order_is_next(&a->order, async))
+		return hold_starts(a, ev, n, err);
+	last = last_start(a, ev->raw.thread, err);
+	if (!last)
+		return -1;
+	for (uint32_t i = 0; i < n; i++)
+		count_start(a, last, ev[i].start_ns, calls);
+	return 0;
 }
 
-METRIC_FEED(arrivals_feed)
+METRIC_FEED_RUNS(arrivals_feed)
 
 static int arrivals_finish(void *state, struct reel_store *st,
 			   struct reel_error *err)

@@ -32,18 +32,18 @@ struct files {
 	uint32_t room;
 };
 
-static void count_call(struct file *f, enum metric_op op,
-		       const struct metric_event *ev)
+static void count_calls(struct file *f, enum metric_op op,
+			const struct metric_event *ev, uint32_t n)
 {
-	uint32_t calls = ev->calls;
+	uint32_t calls = n * ev->calls;
 
 	if (op == METRIC_MAPPED) { /* bytes without a call */
 		f->bytes[ev->raw.group == REEL_GROUP_WRITE] +=
-			(uint64_t)ev->bytes;
+			n * (uint64_t)ev->bytes;
 		return;
 	}
 	f->calls[op] += calls;
-	f->dur_ns[op] += (uint64_t)ev->dur_ns;
+	f->dur_ns[op] += metric_run_dur_ns(ev, n);
 	if (metric_failed(&ev->raw)) {
 		f->errors += calls;
 		return;
@@ -52,16 +52,16 @@ static void count_call(struct file *f, enum metric_op op,
 		if (ev->raw.group == REEL_GROUP_OPEN)
 			f->opens += calls;
 		else if (ev->raw.call == REEL_CALL_MMAP && ev->raw.asked > 0)
-			f->mapped_bytes += (uint64_t)ev->raw.asked;
+			f->mapped_bytes += n * (uint64_t)ev->raw.asked;
 		return;
 	}
-	f->bytes[op] += (uint64_t)ev->bytes;
+	f->bytes[op] += n * (uint64_t)ev->bytes;
 	if (metric_eof(ev))
 		f->eof_reads += calls;
 }
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
 {
 	struct files *s = state;
 	enum metric_op op = ev->op;
@@ -72,12 +72,14 @@ static int add_event(void *state, const struct metric_event *ev,
 	if (reel_array_reach(&s->file, &s->room, ev->raw.file, sizeof(*f), err))
 		return -1;
 	f = &s->file[ev->raw.file];
-	count_call(f, op, ev);
+	count_calls(f, op, ev, n);
 	if (f->last_process && f->last_process != ev->raw.process)
 		f->many = true;
 	f->last_process = ev->raw.process;
 	return 0;
 }
+
+METRIC_FEED_RUNS(feed_runs)
 
 static int file_feed(void *state, const struct metric_event *ev, uint32_t n,
 		     struct reel_error *err)
@@ -85,15 +87,12 @@ static int file_feed(void *state, const struct metric_event *ev, uint32_t n,
 	const struct files *s = state;
 
 	/* Files that are opened are in no cache: fetch them together. */
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i += metric_run(&ev[i], n - i))
 		if (ev[i].raw.group == REEL_GROUP_OPEN &&
 		    ev[i].raw.file < s->room)
 			reel_prefetch_range(&s->file[ev[i].raw.file],
 					    sizeof(struct file));
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
+	return feed_runs(state, ev, n, err);
 }
 
 static void add_row(struct reel_rows *r, uint32_t id, const struct file *f)

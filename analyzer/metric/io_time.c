@@ -52,30 +52,35 @@ static int io_time_init(void *state, struct reel_error *err)
 	return 0;
 }
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
 {
-	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
 	struct times *t = state;
 	struct set *set;
+	uint32_t i;
 
 	if (ev->op >= METRIC_OPS)
 		return 0;
 	set = &t->set[ev->op];
-	if (iv.start_ns < set->first_ns)
-		set->first_ns = iv.start_ns;
-	if (iv.end_ns > set->last_ns)
-		set->last_ns = iv.end_ns;
-	set->calls += ev->calls;
-	set->sum_ns += (uint64_t)ev->dur_ns;
+	set->calls += (uint64_t)n * ev->calls;
+	set->sum_ns += metric_run_dur_ns(ev, n);
 	if (ev->again)
-		t->again_ns += (uint64_t)ev->dur_ns;
-	if (reel_union_add(&set->u, &iv, err))
-		return -1;
-	return reel_union_add(&t->set[SET_IO].u, &iv, err);
+		t->again_ns += metric_run_dur_ns(ev, n);
+	for (i = 0; i < n; i++) {
+		struct reel_interval iv = {ev[i].start_ns, ev[i].end_ns, 0, 0};
+
+		if (iv.start_ns < set->first_ns)
+			set->first_ns = iv.start_ns;
+		if (iv.end_ns > set->last_ns)
+			set->last_ns = iv.end_ns;
+		if (reel_union_add(&set->u, &iv, err) ||
+		    reel_union_add(&t->set[SET_IO].u, &iv, err))
+			return -1;
+	}
+	return 0;
 }
 
-METRIC_FEED(io_time_feed)
+METRIC_FEED_RUNS(io_time_feed)
 
 static void sum_sets(struct times *t)
 {

@@ -168,43 +168,59 @@ static int add_fetched(struct overlap *o, struct io *io,
 		       : 0;
 }
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+/* Add the intervals of a run to those of its thread and process. */
+static int add_intervals(struct io *io, struct overlap_stream *stream,
+			 const struct metric_event *ev, uint32_t n,
+			 struct reel_error *err)
 {
 	enum metric_op op = ev->op;
 	/* Without branches, as reads and writes may alternate at random. */
 	struct reel_interval iv = {
-		ev->start_ns, ev->end_ns,
-		(uint64_t)ev->bytes & -(uint64_t)(op == METRIC_READ),
-		(uint64_t)ev->bytes & -(uint64_t)(op == METRIC_WRITE)};
+		.read_bytes =
+			(uint64_t)ev->bytes & -(uint64_t)(op == METRIC_READ),
+		.write_bytes =
+			(uint64_t)ev->bytes & -(uint64_t)(op == METRIC_WRITE),
+	};
+
+	for (uint32_t i = 0; i < n; i++) {
+		iv.start_ns = ev[i].start_ns;
+		iv.end_ns = ev[i].end_ns;
+		if (iv.start_ns < io->first_ns)
+			io->first_ns = iv.start_ns;
+		if (iv.end_ns > io->last_ns)
+			io->last_ns = iv.end_ns;
+		if (reel_interval_stream_add(&stream->s, &iv, err) ||
+		    overlap_time_add(&io->time, &iv, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
+{
 	struct overlap *o = state;
 	struct overlap_stream *stream;
 	struct io *io;
 
-	if (op >= METRIC_OPS)
+	if (ev->op >= METRIC_OPS)
 		return 0;
 	io = find_io(o, ev->raw.process, err);
 	if (!io)
 		return -1;
-	io->calls += ev->calls;
+	io->calls += (uint64_t)n * ev->calls;
 	if (!ev->again)
-		io->sum_ns += (uint64_t)ev->dur_ns;
-	if (iv.start_ns < io->first_ns)
-		io->first_ns = iv.start_ns;
-	if (iv.end_ns > io->last_ns)
-		io->last_ns = iv.end_ns;
-	if (ev->storage && add_fetched(o, io, ev, err))
+		io->sum_ns += metric_run_dur_ns(ev, n);
+	if (ev->storage && add_fetched(o, io, ev, err)) /* a run of one */
 		return -1;
 	stream = find_stream(o, io, ev->raw.thread,
 			     ev->raw.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
 							       : OVERLAP_CALLS,
 			     err);
-	if (!stream || reel_interval_stream_add(&stream->s, &iv, err))
-		return -1;
-	return overlap_time_add(&io->time, &iv, err);
+	return stream ? add_intervals(io, stream, ev, n, err) : -1;
 }
 
-METRIC_FEED(overlap_feed)
+METRIC_FEED_RUNS(overlap_feed)
 
 static int overlap_span(void *state, const struct reel_span_event *sp,
 			struct reel_error *err)

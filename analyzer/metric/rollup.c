@@ -134,15 +134,17 @@ static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 
 /* A program that copies to the end of a file asks for 2^63 bytes in each call: such a
  * sum is at its limit, as are sums over calls. */
-static void add_asked(uint64_t *sum, int64_t asked)
+static void add_asked(uint64_t *sum, int64_t asked, uint32_t n)
 {
-	uint64_t left = INT64_MAX / REEL_VIEW_ADDENDS - *sum;
+	uint64_t left = INT64_MAX / REEL_VIEW_ADDENDS - *sum, more;
 
-	*sum += (uint64_t)asked < left ? (uint64_t)asked : left;
+	if (__builtin_mul_overflow((uint64_t)asked, n, &more) || more > left)
+		more = left;
+	*sum += more;
 }
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
 {
 	struct rollup *r = state;
 	int64_t bytes = ev->bytes;
@@ -159,19 +161,19 @@ static int add_event(void *state, const struct metric_event *ev,
 	row = find_row(r, at, ev->raw.process, row_kind(ev, bytes), err);
 	if (!row)
 		return -1;
-	row->calls += ev->calls;
-	row->bytes += (uint64_t)bytes;
-	row->dur_ns += (uint64_t)ev->dur_ns;
+	row->calls += (uint64_t)n * ev->calls;
+	row->bytes += n * (uint64_t)bytes;
+	row->dur_ns += metric_run_dur_ns(ev, n);
 	if (ev->raw.asked > 0 && !metric_failed(&ev->raw))
 		add_asked(&r->asked_bytes[ev->raw.call][row->kind & 1],
-			  ev->raw.asked);
+			  ev->raw.asked, n);
 	if (ev->raw.file == at->file || !uses_file(ev))
 		return 0;
 	at->file = ev->raw.file;
 	return count_file(r, ev->raw.process, ev->raw.file, err);
 }
 
-METRIC_FEED(rollup_feed)
+METRIC_FEED_RUNS(rollup_feed)
 
 static uint32_t outcome_of(const struct row *row)
 {

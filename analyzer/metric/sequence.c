@@ -235,15 +235,15 @@ static void add_stride(struct sequence *s, bool write, int64_t offset,
 /* Inlined, as the access of nearly every event is next: its members stay in
  * registers. */
 static inline __attribute__((always_inline)) int
-count_at(struct sequence *s, struct reel_access a, struct reel_error *err)
+count_at(struct sequence *s, struct reel_access a, uint64_t *next,
+	 struct reel_error *err)
 {
 	uint64_t *count = s->process[a.process].order[a.write];
-	uint64_t *next, none = 1, was;
+	uint64_t none = 1, was;
 	int order, back;
 
-	next = a.open ? find_position(s, a.open, err) : &none;
-	if (!next)
-		return -1;
+	if (!a.open)
+		next = &none;
 	was = *next;
 	order = classify_access(next, a.offset, a.bytes);
 	count[order]++;
@@ -263,16 +263,18 @@ count_at(struct sequence *s, struct reel_access a, struct reel_error *err)
 static int count_access(void *state, const struct reel_access *a,
 			struct reel_error *err)
 {
-	return count_at(state, *a, err);
+	uint64_t *next = find_position(state, a->open, err);
+
+	return next ? count_at(state, *a, next, err) : -1;
 }
 
-static int add_access(struct sequence *s, enum metric_op op,
-		      const struct metric_event *ev, struct reel_error *err)
+static int add_accesses(struct sequence *s, enum metric_op op,
+			const struct metric_event *ev, uint32_t n,
+			struct reel_error *err)
 {
 	bool async = ev->raw.layer == REEL_LAYER_ASYNC;
+	bool is_next = reel_issue_order_is_next(&s->order, async);
 	struct reel_access a = {
-		.issued_ns = async ? ev->start_ns : ev->end_ns,
-		.offset = ev->raw.offset,
 		.bytes = ev->bytes,
 		.process = ev->raw.process,
 		.file = ev->raw.file,
@@ -282,11 +284,26 @@ static int add_access(struct sequence *s, enum metric_op op,
 		.async = async,
 	};
 
+	uint64_t *next;
+	uint32_t i;
+
 	if (!a.bytes)
 		return 0;
-	if (reel_issue_order_is_next(&s->order, async))
-		return count_at(s, a, err);
-	return reel_issue_order_add(&s->order, &a, err);
+	next = find_position(s, a.open, err);
+	if (!next)
+		return -1;
+	for (i = 0; i < n && is_next; i++) {
+		a.offset = ev[i].raw.offset;
+		if (count_at(s, a, next, err))
+			return -1;
+	}
+	for (; i < n; i++) {
+		a.offset = ev[i].raw.offset;
+		a.issued_ns = async ? ev[i].start_ns : ev[i].end_ns;
+		if (reel_issue_order_add(&s->order, &a, err))
+			return -1;
+	}
+	return 0;
 }
 
 /* Darshan counts stdio streams in a module of their own. */
@@ -297,24 +314,33 @@ static int64_t *last_bytes(struct pair *pair, const struct metric_event *ev)
 }
 
 static void count_darshan(struct counts *c, struct pair *pair,
-			  enum metric_op op, const struct metric_event *ev)
+			  enum metric_op op, const struct metric_event *ev,
+			  uint32_t n)
 {
 	struct darshan *d = &c->darshan[ev->raw.layer][op];
-	int64_t *last = &last_bytes(pair, ev)[op], offset = ev->raw.offset;
+	int64_t *end = &last_bytes(pair, ev)[op], last = *end;
+	uint64_t ops = 0, seq = 0, consec = 0;
 
-	/* A call at an unknown offset is neither in order nor out of it. */
-	if (offset < 0 || offset > METRIC_TIME_MAX)
-		return;
-	d->ops += ev->calls;
-	d->seq += offset > *last;
-	d->consec += offset == *last + 1;
-	d->seq += ev->calls - 1;
-	d->consec += ev->calls - 1;
-	*last = offset + ev->bytes - 1;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t offset = ev[i].raw.offset;
+
+		/* At an unknown offset a call is neither in order nor out of it. */
+		if (offset < 0 || offset > METRIC_TIME_MAX)
+			continue;
+		ops++;
+		seq += offset > last;
+		consec += offset == last + 1;
+		last = offset + ev->bytes - 1;
+	}
+	/* One record for several calls: the others are consecutive. */
+	d->ops += ops * ev->calls;
+	d->seq += seq + ops * (ev->calls - 1);
+	d->consec += consec + ops * (ev->calls - 1);
+	*end = last;
 }
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
 {
 	struct sequence *s = state;
 	enum metric_op op = ev->op;
@@ -336,9 +362,11 @@ static int add_event(void *state, const struct metric_event *ev,
 		memset(last_bytes(pair, ev), 0, sizeof(pair->last[0]));
 		return 0;
 	}
-	count_darshan(&s->process[ev->raw.process], pair, op, ev);
-	return add_access(s, op, ev, err);
+	count_darshan(&s->process[ev->raw.process], pair, op, ev, n);
+	return add_accesses(s, op, ev, n, err);
 }
+
+METRIC_FEED_RUNS(feed_runs)
 
 /* Files that are opened have their pairs in no cache: fetch the slots of the map
  * together, then the pairs. */
@@ -350,11 +378,11 @@ static void prefetch_pairs(const struct sequence *s,
 
 	if (!map->mask)
 		return;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i += metric_run(&ev[i], n - i))
 		if (ev[i].raw.group == REEL_GROUP_OPEN)
 			reel_prefetch(&map->slot[reel_intmap_slot_of(
 				pair_key(&ev[i].raw), map->mask)]);
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i += metric_run(&ev[i], n - i)) {
 		if (ev[i].raw.group != REEL_GROUP_OPEN)
 			continue;
 		at = reel_intmap_find(map, pair_key(&ev[i].raw));
@@ -368,10 +396,7 @@ static int sequence_feed(void *state, const struct metric_event *ev, uint32_t n,
 			 struct reel_error *err)
 {
 	prefetch_pairs(state, ev, n);
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
+	return feed_runs(state, ev, n, err);
 }
 
 static const char *const op_name[] = {"read", "write"};

@@ -37,6 +37,7 @@ static const char schema[] =
 	;
 
 #define STEP 0x9e3779b97f4a7c15ull
+#define OFFSET_STEP 0xa0761d6478bd642full
 
 #define LOG_BYTES (16u << 20)
 #define MADE_UP 6 /* random letters */
@@ -93,7 +94,7 @@ static uint64_t hash_event(const struct metric_event *ev, uint32_t turns)
 		(uint64_t)turns << 60) *
 		       0xc2b2ae3d27d4eb4full +
 	       number * 0xd6e8feb86659fd93ull +
-	       (uint64_t)ev->raw.offset * 0xa0761d6478bd642full +
+	       (uint64_t)ev->raw.offset * OFFSET_STEP +
 	       (uint64_t)ev->raw.asked * 0xe7037ed1a0b428dbull +
 	       moved * 0x8ebc6af09c88c6e3ull +
 	       ev->raw.count * 0x589965cc75374cc3ull;
@@ -133,8 +134,21 @@ static int add_mapped(struct sequences *s, const struct metric_event *ev,
 		       : 0;
 }
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+/* Chain the @n events after @ev of its run: only their offsets differ. */
+static void add_others(struct chain *c, const struct metric_event *ev,
+		       uint32_t n)
+{
+	uint64_t alike, hash = c->hash;
+
+	alike = hash_event(ev, 0) - (uint64_t)ev->raw.offset * OFFSET_STEP;
+	for (uint32_t i = 1; i <= n; i++)
+		hash = mix_hash(hash, alike + (uint64_t)ev[i].raw.offset *
+						      OFFSET_STEP);
+	c->hash = hash;
+}
+
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
 {
 	struct sequences *s = state;
 	enum metric_op op = ev->op;
@@ -166,12 +180,14 @@ static int add_event(void *state, const struct metric_event *ev,
 		if (log_file(s, stream, ev->raw.file2, err))
 			return -1;
 	}
-	c->calls += ev->calls;
+	c->calls += (uint64_t)n * ev->calls;
 	c->hash = mix_hash(c->hash, hash_event(ev, turns));
+	if (n > 1)
+		add_others(c, ev, n - 1);
 	return 0;
 }
 
-METRIC_FEED(sequences_feed)
+METRIC_FEED_RUNS(sequences_feed)
 
 /* Hash a path, without the inode number of a pipe or socket. */
 static uint64_t path_hash(const char *path, const char *kind, uint32_t made)

@@ -179,10 +179,9 @@ static struct bin *last_bin(struct timeline *t, const struct metric_event *ev,
 	return &t->bin[c->bin];
 }
 
-static int add_event(void *state, const struct metric_event *ev,
+static int add_event(struct timeline *t, const struct metric_event *ev,
 		     struct reel_error *err)
 {
-	struct timeline *t = state;
 	enum metric_op op = ev->op;
 	bool whole = false;
 	struct bin *b;
@@ -208,7 +207,44 @@ static int add_event(void *state, const struct metric_event *ev,
 	return 0;
 }
 
-METRIC_FEED(timeline_feed)
+/* Add a run to the last bin of its process; false, unless all of it belongs there. */
+static bool add_whole_run(struct timeline *t, const struct metric_event *ev,
+			  uint32_t n)
+{
+	const struct cursor *c = &t->cursor[ev->raw.process];
+	uint64_t dur_ns = 0;
+	bool whole = t->map.used <= BINS_MAX;
+	struct bin *b = &t->bin[c->bin];
+
+	for (uint32_t i = 0; i < n; i++) {
+		whole &=
+			ev[i].start_ns >= c->from_ns && ev[i].end_ns < c->to_ns;
+		dur_ns += (uint64_t)ev[i].dur_ns;
+	}
+	if (!whole)
+		return false;
+	b->calls[ev->op] += (uint64_t)n * ev->calls;
+	b->dur_ns[ev->op] += dur_ns;
+	if (ev->op != METRIC_META)
+		b->bytes[ev->op] += n * (uint64_t)ev->bytes;
+	return true;
+}
+
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
+{
+	struct timeline *t = state;
+
+	if (n > 1 && ev->op < METRIC_OPS && ev->raw.process < t->cursors &&
+	    add_whole_run(t, ev, n))
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(t, &ev[i], err))
+			return -1;
+	return 0;
+}
+
+METRIC_FEED_RUNS(timeline_feed)
 
 static int in_order(const void *a, const void *b)
 {

@@ -57,7 +57,7 @@ static uint32_t darshan_bin(int64_t bytes)
 }
 
 static int add_size(struct transfer_size *t, enum metric_op op, bool posix,
-		    int64_t size, uint32_t calls, struct reel_error *err)
+		    int64_t size, uint64_t calls, struct reel_error *err)
 {
 	uint32_t bin = darshan_bin(size);
 
@@ -68,13 +68,13 @@ static int add_size(struct transfer_size *t, enum metric_op op, bool posix,
 	return reel_distinct_add(&t->distinct[op], size, calls, err);
 }
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+static int add_run(void *state, const struct metric_event *ev, uint32_t n,
+		   struct reel_error *err)
 {
 	struct transfer_size *t = state;
 	enum metric_op op = ev->op;
 	int64_t bytes = ev->bytes, size = bytes;
-	uint32_t calls = ev->calls, more = 0;
+	uint64_t calls = ev->calls, more = 0;
 	bool posix = ev->raw.layer == REEL_LAYER_POSIX;
 	struct bin *bin;
 
@@ -82,29 +82,29 @@ static int add_event(void *state, const struct metric_event *ev,
 		return 0;
 	if (!bytes) {
 		if (metric_eof(ev))
-			t->darshan[ALL].eof_reads += calls;
+			t->darshan[ALL].eof_reads += n * calls;
 		if (metric_eof(ev) && posix)
-			t->darshan[POSIX].eof_reads += calls;
+			t->darshan[POSIX].eof_reads += n * calls;
 		return 0;
 	}
 	/* Counted calls have a mean size, but their bytes are exact: the
 	 * remainder makes some of them a byte larger. */
-	if (calls > bytes)
-		calls = (uint32_t)bytes;
+	if (calls > (uint64_t)bytes)
+		calls = (uint64_t)bytes;
 	if (calls > 1) {
-		size = bytes / calls;
-		more = (uint32_t)(bytes % calls);
+		size = bytes / (int64_t)calls;
+		more = (uint64_t)bytes % calls;
 	}
 	bin = &t->bin[op][metric_size_bin(size)];
-	bin->calls += calls;
-	bin->bytes += (uint64_t)bytes;
-	bin->dur_ns += (uint64_t)ev->dur_ns;
-	if (add_size(t, op, posix, size, calls - more, err))
+	bin->calls += n * calls;
+	bin->bytes += n * (uint64_t)bytes;
+	bin->dur_ns += metric_run_dur_ns(ev, n);
+	if (add_size(t, op, posix, size, n * (calls - more), err))
 		return -1;
-	return more ? add_size(t, op, posix, size + 1, more, err) : 0;
+	return more ? add_size(t, op, posix, size + 1, n * more, err) : 0;
 }
 
-METRIC_FEED(transfer_size_feed)
+METRIC_FEED_RUNS(transfer_size_feed)
 
 static int write_size(struct reel_insert *out, const char *op,
 		      const struct reel_histogram *h,

@@ -242,7 +242,7 @@ static void run_stage(struct reel_task *task, int thread)
 
 static void begin_batch(struct writer_batch *b)
 {
-	b->n = b->items = b->text_len = b->rare = 0;
+	b->n = b->items = b->text_len = b->rare = b->run = 0;
 }
 
 /* With the lock: some stage still needs the batch that comes next. */
@@ -445,7 +445,8 @@ struct reel_event *reel_writer_slot(struct reel_writer *w)
 
 static void note_event(struct reel_writer *w, const struct reel_event *ev)
 {
-	reel_writer_reach(w, ev->start_ns + ev->dur_ns);
+	if (ev->start_ns + ev->dur_ns > w->span_ns)
+		w->span_ns = ev->start_ns + ev->dur_ns;
 	if (ev->call < sizeof(w->seen_call))
 		w->seen_call[ev->call] = true;
 }
@@ -483,5 +484,7 @@ int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
 		return -1;
 	if (metric_is_rare(m))
 		w->batch->rare |= metric_rare(m);
+	if (!metric_run_extend(&w->batch->ev[w->batch->run], m))
+		w->batch->run = w->batch->n - 1;
 	return writer_batch_reserve(w, err);
 }

@@ -66,6 +66,7 @@ struct writer_batch {
 	struct writer_item *item;
 	char *text;
 	uint32_t n, items, item_room, text_len, text_room;
+	uint32_t run;	   /* index of the first event of the last run */
 	unsigned int rare; /* enum metric_rare of any event */
 };
 

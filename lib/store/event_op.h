@@ -9,7 +9,9 @@
 #define LIB_STORE_EVENT_OP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/calls.h"
 #include "lib/store/event.h"
@@ -101,6 +103,9 @@ struct metric_event {
 	/* The write side of a copy whose read side is I/O and was fed before:
 	 * its time is counted already. */
 	bool again;
+	/* This event and those after it that metric_is_alike() finds alike; 1 in
+	 * all of them but the first. See metric_run(). */
+	uint8_t run;
 };
 
 /* The source of a read's bytes. */
@@ -140,6 +145,76 @@ static inline void metric_event_fill(struct metric_event *m)
 	m->storage = m->raw.arg2 > 0 && metric_can_fetch(m) ? METRIC_FETCHED
 							    : METRIC_CACHED;
 	m->again = false;
+	m->run = 1;
+}
+
+/* The bits in which eight bytes at @at of @a and @b differ. */
+static inline uint64_t metric_other_bits(const void *a, const void *b,
+					 size_t at)
+{
+	uint64_t x, y;
+
+	memcpy(&x, (const char *)a + at, sizeof(x));
+	memcpy(&y, (const char *)b + at, sizeof(y));
+	return x ^ y;
+}
+
+/*
+ * Do @a and @b, neither of them rare, differ only in times, offset and arguments?
+ * Programs read a file piece by piece: the metrics look up its events together.
+ */
+static inline bool metric_is_alike(const struct metric_event *a,
+				   const struct metric_event *b)
+{
+	const struct reel_event *x = &a->raw, *y = &b->raw;
+	/* from .thread to .class_, in words of which the last two overlap */
+	const size_t first = offsetof(struct reel_event, thread);
+	const size_t last = offsetof(struct reel_event, counted) - 8;
+	uint64_t other = (uint64_t)(x->asked ^ y->asked) |
+			 (uint64_t)(x->result ^ y->result);
+
+	other |= metric_other_bits(x, y, first) |
+		 metric_other_bits(x, y, first + 8) |
+		 metric_other_bits(x, y, first + 16) |
+		 metric_other_bits(x, y, first + 24) |
+		 metric_other_bits(x, y, first + 32) |
+		 metric_other_bits(x, y, last);
+	other |= x->file2 | x->site | (x->count ^ 1);
+	other |= (uint32_t)(a->storage | b->storage | a->again | b->again |
+			    x->counted | y->counted);
+	return !other;
+}
+
+_Static_assert(offsetof(struct reel_event, counted) -
+			       offsetof(struct reel_event, thread) <=
+		       48,
+	       "metric_is_alike() compares six words");
+
+/* @m follows the run of @first in memory: true if it now belongs to it. */
+static inline bool metric_run_extend(struct metric_event *first,
+				     const struct metric_event *m)
+{
+	if (first + first->run != m || first->run == UINT8_MAX ||
+	    !metric_is_alike(first, m))
+		return false;
+	first->run++;
+	return true;
+}
+
+/* How many of the @n events from @ev on are alike, itself included. */
+static inline uint32_t metric_run(const struct metric_event *ev, uint32_t n)
+{
+	return ev->run < n ? ev->run : n;
+}
+
+static inline uint64_t metric_run_dur_ns(const struct metric_event *ev,
+					 uint32_t n)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		ns += (uint64_t)ev[i].dur_ns;
+	return ns;
 }
 
 /* The read side of the last copy that is I/O; zeroed: none. */
@@ -214,6 +289,19 @@ static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)
 		for (uint32_t i = 0; i < n; i++)                               \
 			if (add_event(state, &ev[i], err))                     \
 				return -1;                                     \
+		return 0;                                                      \
+	}
+
+/* The same of add_run(), which takes a run of events: metric_run(). */
+#define METRIC_FEED_RUNS(name)                                                 \
+	static int name(void *state, const struct metric_event *ev,            \
+			uint32_t n, struct reel_error *err)                    \
+	{                                                                      \
+		for (uint32_t run; n; ev += run, n -= run) {                   \
+			run = metric_run(ev, n);                               \
+			if (add_run(state, ev, run, err))                      \
+				return -1;                                     \
+		}                                                              \
 		return 0;                                                      \
 	}
 

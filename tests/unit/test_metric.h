@@ -158,7 +158,8 @@ moved(enum reel_call call, int64_t start_ns, int64_t dur_ns, int64_t offset,
 	return ev;
 }
 
-static void job_feed(struct job *j, struct reel_event ev)
+__attribute__((unused)) static void job_feed(struct job *j,
+					     struct reel_event ev)
 {
 	struct metric_event m = {.raw = ev};
 	int i;
