@@ -25,19 +25,29 @@ struct reel_interval_source {
 	uint32_t tag;
 };
 
-static int log_interval(void *ctx, const struct reel_interval *iv,
-			struct reel_error *err)
+#define LOGGED_TOGETHER 32u
+
+static int log_intervals(void *ctx, const struct reel_interval *iv, uint32_t n,
+			 struct reel_error *err)
 {
 	struct reel_interval_stream *s = ctx;
-	uint64_t number[4] = {
-		(uint64_t)(iv->start_ns - s->logged_ns),
-		(uint64_t)(iv->end_ns - iv->start_ns),
-		iv->read_bytes,
-		iv->write_bytes,
-	};
+	uint64_t number[LOGGED_TOGETHER][4];
 
-	s->logged_ns = iv->end_ns;
-	return reel_spill_log_add(s->log, s->id, number, 4, err);
+	while (n) {
+		uint32_t some = n < LOGGED_TOGETHER ? n : LOGGED_TOGETHER;
+
+		for (uint32_t i = 0; i < some; i++, iv++) {
+			number[i][0] = (uint64_t)(iv->start_ns - s->logged_ns);
+			number[i][1] = (uint64_t)(iv->end_ns - iv->start_ns);
+			number[i][2] = iv->read_bytes;
+			number[i][3] = iv->write_bytes;
+			s->logged_ns = iv->end_ns;
+		}
+		if (reel_spill_log_add(s->log, s->id, number[0], 4, some, err))
+			return -1;
+		n -= some;
+	}
+	return 0;
 }
 
 void reel_interval_stream_begin(struct reel_interval_stream *s,
@@ -45,7 +55,7 @@ void reel_interval_stream_begin(struct reel_interval_stream *s,
 				uint32_t limit)
 {
 	s->u.limit = limit;
-	s->u.emit = log_interval;
+	s->u.emit = log_intervals;
 	s->u.ctx = s;
 	s->u.keep_late = true;
 	s->log = log;

@@ -94,12 +94,11 @@ static int collapse(struct reel_union *u, uint32_t count,
 		return 0;
 	if (u->keep_gaps && keep_gaps(u, count, err))
 		return -1;
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count; i++)
 		u->past_ns += u->iv[i].end_ns - u->iv[i].start_ns;
-		u->floor_ns = u->iv[i].end_ns;
-		if (u->emit && u->emit(u->ctx, &u->iv[i], err))
-			return -1;
-	}
+	u->floor_ns = u->iv[count - 1].end_ns;
+	if (u->emit && u->emit(u->ctx, u->iv, count, err))
+		return -1;
 	u->n -= count;
 	memmove(u->iv, u->iv + count, u->n * sizeof(*u->iv));
 	return 0;

@@ -49,8 +49,8 @@ struct reel_union {
 	uint32_t lates, late_room;
 	struct reel_gap *gap;
 	uint32_t gaps, gap_room;
-	/* Called with each collapsed interval, in order; may be NULL. */
-	int (*emit)(void *ctx, const struct reel_interval *iv,
+	/* Called with the @n collapsed intervals, in order; may be NULL. */
+	int (*emit)(void *ctx, const struct reel_interval *iv, uint32_t n,
 		    struct reel_error *err);
 	void *ctx;
 };

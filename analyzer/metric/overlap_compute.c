@@ -203,10 +203,9 @@ static int add_compute(struct own_sweep *w, int64_t to_ns,
 }
 
 /* Process the next final piece of own I/O, in order. */
-static int add_own_piece(void *ctx, const struct reel_interval *iv,
+static int add_own_piece(struct own_sweep *w, const struct reel_interval *iv,
 			 struct reel_error *err)
 {
-	struct own_sweep *w = ctx;
 	struct overlap_rank *r = w->rank;
 	int64_t from_ns = iv->start_ns;
 	struct reel_interval part = {0, 0, 0, 0};
@@ -226,6 +225,15 @@ static int add_own_piece(void *ctx, const struct reel_interval *iv,
 		return -1;
 	if (iv->end_ns > w->done_ns)
 		w->done_ns = iv->end_ns;
+	return 0;
+}
+
+static int add_own_pieces(void *ctx, const struct reel_interval *iv, uint32_t n,
+			  struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_own_piece(ctx, &iv[i], err))
+			return -1;
 	return 0;
 }
 
@@ -313,7 +321,7 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 
 	r->fed.limit = r->base.limit = REEL_UNION_ALL;
 	w.own.limit = OVERLAP_HELD_MANY;
-	w.own.emit = add_own_piece;
+	w.own.emit = add_own_pieces;
 	w.own.ctx = &w;
 	reel_interval_stream_begin(&r->computed, job->log, job->streams++,
 				   OVERLAP_HELD);

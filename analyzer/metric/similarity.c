@@ -105,7 +105,7 @@ static int log_file(struct sequences *s, uint32_t stream, uint32_t file,
 {
 	uint64_t number = file;
 
-	return reel_spill_log_add(s->log, stream, &number, 1, err);
+	return reel_spill_log_add(s->log, stream, &number, 1, 1, err);
 }
 
 static int count_made_up(struct sequences *s, const struct metric_event *ev,

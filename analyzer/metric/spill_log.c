@@ -140,32 +140,44 @@ static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 	return c;
 }
 
-int reel_spill_log_add(struct reel_spill_log *log, uint32_t stream,
-		       const uint64_t *number, int n, struct reel_error *err)
+/* Put @n numbers at @p. Returns their end. */
+static uint8_t *put_numbers(uint8_t *p, const uint64_t *number, int n)
 {
-	struct stream *s;
-	struct chunk *c;
-	uint8_t *p;
-	int i;
-
-	if (reel_array_reach(&log->stream, &log->streams, stream,
-			     sizeof(*log->stream), err))
-		return -1;
-	s = &log->stream[stream];
-	c = s->chunks ? &s->chunk[s->chunks - 1] : NULL;
-	if (!c || c->used + RECORD_MAX > c->bytes)
-		c = new_chunk(log, s, c, err);
-	if (!c)
-		return -1;
-	p = c->data + c->used;
-	for (i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		uint64_t v = number[i];
 
 		for (; v >= 0x80; v >>= 7)
 			*p++ = (uint8_t)(v | 0x80);
 		*p++ = (uint8_t)v;
 	}
-	c->used = (uint16_t)(p - c->data);
+	return p;
+}
+
+int reel_spill_log_add(struct reel_spill_log *log, uint32_t stream,
+		       const uint64_t *number, int n, uint32_t records,
+		       struct reel_error *err)
+{
+	struct stream *s;
+	struct chunk *c;
+
+	if (reel_array_reach(&log->stream, &log->streams, stream,
+			     sizeof(*log->stream), err))
+		return -1;
+	s = &log->stream[stream];
+	c = s->chunks ? &s->chunk[s->chunks - 1] : NULL;
+	while (records) {
+		uint8_t *p;
+
+		if (!c || c->used + RECORD_MAX > c->bytes)
+			c = new_chunk(log, s, c, err);
+		if (!c)
+			return -1;
+		p = c->data + c->used;
+		for (const uint8_t *full = c->data + c->bytes - RECORD_MAX;
+		     records && p <= full; records--, number += n)
+			p = put_numbers(p, number, n);
+		c->used = (uint16_t)(p - c->data);
+	}
 	return 0;
 }
 

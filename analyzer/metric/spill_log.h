@@ -19,10 +19,11 @@ struct reel_spill_reader;
 /* Gives *@out. @memory_bytes: the budget. */
 int reel_spill_log_new(struct reel_spill_log **out, size_t memory_bytes,
 		       struct reel_error *err);
-/* Append a record of @n numbers; small numbers take few bytes. @stream indexes
- * an array. */
+/* Append @records records of @n numbers each; small numbers take few bytes.
+ * @stream indexes an array. */
 int reel_spill_log_add(struct reel_spill_log *log, uint32_t stream,
-		       const uint64_t *number, int n, struct reel_error *err);
+		       const uint64_t *number, int n, uint32_t records,
+		       struct reel_error *err);
 void reel_spill_log_close(struct reel_spill_log *log);
 
 /* Read @stream, which must be complete. Gives *@out. */

@@ -295,7 +295,7 @@ static void log_round_trip(size_t memory)
 		number[1] = (unsigned)i;
 		number[2] = i % 3 ? 0 : UINT64_MAX - (unsigned)i;
 		number[3] = 127u + (unsigned)i % 3;
-		reel_spill_log_add(log, i % 2 ? 3 : 1, number, 4, &err);
+		reel_spill_log_add(log, i % 2 ? 3 : 1, number, 4, 1, &err);
 	}
 	reel_spill_reader_open(&r, log, 3, &err);
 	for (i = 1; i < N; i += 2)
@@ -369,10 +369,10 @@ static void read_beside_new_streams(void)
 
 	reel_spill_log_new(&log, 1 << 12, &err);
 	for (number[0] = 0; number[0] < 9000; number[0]++)
-		reel_spill_log_add(log, 0, number, 4, &err);
+		reel_spill_log_add(log, 0, number, 4, 1, &err);
 	reel_spill_reader_open(&r, log, 0, &err);
 	for (i = 1; i < 200000; i *= 2)
-		reel_spill_log_add(log, (uint32_t)i, number, 4, &err);
+		reel_spill_log_add(log, (uint32_t)i, number, 4, 1, &err);
 	for (i = 0; i < 9000; i++)
 		same &= next_record(r, number, 4) == 1 &&
 			number[0] == (unsigned)i;
