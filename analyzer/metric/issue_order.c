@@ -3,16 +3,45 @@
 #include "analyzer/metric/issue_order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/error.h"
 
+#define ROOM                                                                   \
+	(4 * REEL_ISSUE_ORDER_HELD) /* of the order: it moves to the front */
+
+static int begin_holding(struct reel_issue_order *o, struct reel_error *err)
+{
+	o->held = reel_alloc(REEL_ISSUE_ORDER_HELD, sizeof(*o->held), err);
+	o->order = reel_alloc(ROOM, sizeof(*o->order), err);
+	return o->held && o->order ? 0 : -1;
+}
+
 static int pass_first(struct reel_issue_order *o, struct reel_error *err)
 {
-	struct reel_access first =
-		*(struct reel_access *)o->heap.item[0].stream;
+	struct reel_access first = *o->order[o->first].access;
 
-	reel_merge_heap_drop(&o->heap);
+	o->first++;
+	o->n--;
 	return o->fn(o->ctx, &first, err);
+}
+
+/* Accesses are fed almost in their order, so a place is sought from the end. */
+static void insert_access(struct reel_issue_order *o,
+			  struct reel_access *access)
+{
+	struct reel_issued *at;
+
+	if (o->first + o->n == ROOM) {
+		memmove(o->order, o->order + o->first,
+			o->n * sizeof(*o->order));
+		o->first = 0;
+	}
+	at = &o->order[o->first + o->n++];
+	for (; at > &o->order[o->first] && at[-1].issued_ns > access->issued_ns;
+	     at--)
+		*at = at[-1];
+	*at = (struct reel_issued){access->issued_ns, access};
 }
 
 int reel_issue_order_add(struct reel_issue_order *o,
@@ -22,29 +51,22 @@ int reel_issue_order_add(struct reel_issue_order *o,
 
 	if (reel_issue_order_is_next(o, a->async))
 		return o->fn(o->ctx, a, err);
-	if (!o->held) {
-		o->held = reel_alloc(REEL_ISSUE_ORDER_HELD, sizeof(*o->held),
-				     err);
-		o->heap.item = reel_alloc(REEL_ISSUE_ORDER_HELD,
-					  sizeof(*o->heap.item), err);
-		if (!o->held || !o->heap.item)
-			return -1;
-	}
-	slot = &o->held[o->heap.n];
-	if (o->heap.n == REEL_ISSUE_ORDER_HELD) {
-		slot = o->heap.item[0].stream;
+	if (!o->order && begin_holding(o, err))
+		return -1;
+	slot = &o->held[o->n];
+	if (o->n == REEL_ISSUE_ORDER_HELD) {
+		slot = o->order[o->first].access;
 		if (pass_first(o, err))
 			return -1;
 	}
 	*slot = *a;
-	reel_merge_heap_add(&o->heap, (struct reel_merge_item){a->issued_ns,
-							       o->fed++, slot});
+	insert_access(o, slot);
 	return 0;
 }
 
 int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err)
 {
-	while (o->heap.n)
+	while (o->n)
 		if (pass_first(o, err))
 			return -1;
 	return 0;
@@ -53,5 +75,5 @@ int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err)
 void reel_issue_order_fini(struct reel_issue_order *o)
 {
 	free(o->held);
-	free(o->heap.item);
+	free(o->order);
 }

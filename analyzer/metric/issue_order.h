@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/merge_heap.h"
-
 struct reel_error;
 
 #define REEL_ISSUE_ORDER_HELD 4096u
@@ -30,13 +28,19 @@ struct reel_access {
 typedef int reel_access_fn(void *ctx, const struct reel_access *a,
 			   struct reel_error *err);
 
+struct reel_issued {
+	int64_t issued_ns;
+	struct reel_access *access; /* in held */
+};
+
 /* Zeroed except @fn and @ctx: valid and empty. */
 struct reel_issue_order {
 	reel_access_fn *fn;
 	void *ctx;
-	struct reel_access *held;    /* NULL until one is async */
-	struct reel_merge_heap heap; /* of held, by issued_ns and arrival */
-	uint64_t fed;
+	struct reel_access *held; /* NULL until one is async */
+	/* @n of held from @first on, sorted by issued_ns and arrival. */
+	struct reel_issued *order;
+	uint32_t first, n;
 };
 
 /* Is an access next in the order, without a call of reel_issue_order_add()? */
