@@ -242,7 +242,8 @@ static void run_stage(struct reel_task *task, int thread)
 
 static void begin_batch(struct writer_batch *b)
 {
-	b->n = b->items = b->text_len = b->rare = b->run = 0;
+	b->n = b->items = b->text_len = b->rare = 0;
+	b->run = NULL;
 }
 
 /* With the lock: some stage still needs the batch that comes next. */
@@ -462,6 +463,7 @@ int reel_writer_launcher_event(struct reel_writer *w,
 	if (!writer_item_add(w, ITEM_APART, err))
 		return -1;
 	w->batch->ev[w->batch->n++].raw = copy;
+	w->batch->run = NULL;
 	return writer_batch_reserve(w, err);
 }
 
@@ -478,13 +480,14 @@ int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
 	w->calls += ev->count;
 	if (ev != &m->raw)
 		m->raw = *ev;
+	if (w->batch->run && metric_run_extend(w->batch->run, m))
+		return writer_batch_reserve(w, err);
+	w->batch->run = m;
 	metric_event_fill(m);
 	metric_copy_classify(&w->copy, m);
 	if (read_ahead_classify(&w->read_ahead, m, err))
 		return -1;
 	if (metric_is_rare(m))
 		w->batch->rare |= metric_rare(m);
-	if (!metric_run_extend(&w->batch->ev[w->batch->run], m))
-		w->batch->run = w->batch->n - 1;
 	return writer_batch_reserve(w, err);
 }

@@ -63,10 +63,10 @@ struct writer_item {
 
 struct writer_batch {
 	struct metric_event *ev;
+	struct metric_event *run; /* first event of the last run; or NULL */
 	struct writer_item *item;
 	char *text;
 	uint32_t n, items, item_room, text_len, text_room;
-	uint32_t run;	   /* index of the first event of the last run */
 	unsigned int rare; /* enum metric_rare of any event */
 };
 

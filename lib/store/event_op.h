@@ -103,8 +103,8 @@ struct metric_event {
 	/* The write side of a copy whose read side is I/O and was fed before:
 	 * its time is counted already. */
 	bool again;
-	/* This event and those after it that metric_is_alike() finds alike; 1 in
-	 * all of them but the first. See metric_run(). */
+	/* This event and those after it that are alike: metric_run_extend(). 1 in
+	 * all of them but the first. */
 	uint8_t run;
 };
 
@@ -133,12 +133,24 @@ static inline bool metric_can_fetch(const struct metric_event *m)
 	       m->raw.kind == REEL_KIND_FILE && m->raw.file;
 }
 
-/* Derive the other members of @m from m->raw. */
-static inline void metric_event_fill(struct metric_event *m)
+/* A side of a copy from one descriptor to another. */
+static inline bool metric_is_copy(const struct reel_event *ev)
+{
+	return ev->call >= REEL_CALL_COPY_FILE_RANGE &&
+	       ev->call <= REEL_CALL_TEE;
+}
+
+static inline void metric_event_times(struct metric_event *m)
 {
 	m->start_ns = metric_start(&m->raw);
 	m->dur_ns = metric_dur(&m->raw);
 	m->end_ns = m->start_ns + m->dur_ns;
+}
+
+/* Derive the other members of @m from m->raw. */
+static inline void metric_event_fill(struct metric_event *m)
+{
+	metric_event_times(m);
 	m->bytes = metric_bytes(&m->raw);
 	m->calls = metric_calls(&m->raw);
 	m->op = (uint8_t)metric_op(&m->raw);
@@ -159,14 +171,10 @@ static inline uint64_t metric_other_bits(const void *a, const void *b,
 	return x ^ y;
 }
 
-/*
- * Do @a and @b, neither of them rare, differ only in times, offset and arguments?
- * Programs read a file piece by piece: the metrics look up its events together.
- */
-static inline bool metric_is_alike(const struct metric_event *a,
-				   const struct metric_event *b)
+/* Do @x and @y, neither of them rare, differ only in times, offset and arguments? */
+static inline bool metric_is_alike(const struct reel_event *x,
+				   const struct reel_event *y)
 {
-	const struct reel_event *x = &a->raw, *y = &b->raw;
 	/* from .thread to .class_, in words of which the last two overlap */
 	const size_t first = offsetof(struct reel_event, thread);
 	const size_t last = offsetof(struct reel_event, counted) - 8;
@@ -179,9 +187,8 @@ static inline bool metric_is_alike(const struct metric_event *a,
 		 metric_other_bits(x, y, first + 24) |
 		 metric_other_bits(x, y, first + 32) |
 		 metric_other_bits(x, y, last);
-	other |= x->file2 | x->site | (x->count ^ 1);
-	other |= (uint32_t)(a->storage | b->storage | a->again | b->again |
-			    x->counted | y->counted);
+	other |= x->file2 | x->site | (x->count ^ 1) |
+		 (uint32_t)(x->counted | y->counted);
 	return !other;
 }
 
@@ -190,13 +197,26 @@ _Static_assert(offsetof(struct reel_event, counted) -
 		       48,
 	       "metric_is_alike() compares six words");
 
-/* @m follows the run of @first in memory: true if it now belongs to it. */
+/*
+ * Where m->raw is alike to the run of @first, which ends before @m, derive the other
+ * members of @m from it and add @m to the run: a program reads a file piece by piece,
+ * and the metrics look up its events together. False, without a change, where it is
+ * not, or its arguments need a look: metric_event_fill().
+ */
 static inline bool metric_run_extend(struct metric_event *first,
-				     const struct metric_event *m)
+				     struct metric_event *m)
 {
 	if (first + first->run != m || first->run == UINT8_MAX ||
-	    !metric_is_alike(first, m))
+	    first->storage || m->raw.arg2 || metric_is_copy(&m->raw) ||
+	    !metric_is_alike(&first->raw, &m->raw))
 		return false;
+	metric_event_times(m);
+	m->bytes = first->bytes;
+	m->calls = first->calls;
+	m->op = first->op;
+	m->storage = METRIC_CACHED;
+	m->again = false;
+	m->run = 1;
 	first->run++;
 	return true;
 }
@@ -228,8 +248,7 @@ struct metric_copy {
 static inline void metric_copy_classify(struct metric_copy *last,
 					struct metric_event *m)
 {
-	if (m->raw.call < REEL_CALL_COPY_FILE_RANGE ||
-	    m->raw.call > REEL_CALL_TEE)
+	if (!metric_is_copy(&m->raw))
 		return;
 	if (m->raw.call == REEL_CALL_COPY_OUT) {
 		m->again = last->held && last->thread == m->raw.thread &&
