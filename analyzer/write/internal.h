@@ -37,7 +37,7 @@ enum writer_insert {
 #define WRITER_BATCH 128 /* events that stages exchange: fit the L1 cache */
 #define WRITER_RING 512	 /* batches, with several threads */
 #define WRITER_STAGES 3
-#define WRITER_SPARES 1 /* 4 MiB each */
+#define WRITER_SPARES 3 /* 4 MiB each */
 
 /* A call that waits in a batch for the events before it. */
 enum writer_what {

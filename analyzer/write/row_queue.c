@@ -172,11 +172,21 @@ static int spare_columns(struct reel_writer *w, struct reel_event_columns *c,
 	return reel_event_columns_grow(c, room);
 }
 
-/* With the lock: the columns of @r are free. */
+/* With the lock: the columns of @r are free. The largest are kept: the system clears
+ * their memory each time it is new. */
 static void keep_columns(struct reel_writer *w, struct writer_row *r)
 {
-	if (w->spares == WRITER_SPARES)
-		return;
+	uint32_t at = 0;
+
+	if (w->spares == WRITER_SPARES) {
+		for (uint32_t i = 1; i < w->spares; i++)
+			if (w->spare[i].room < w->spare[at].room)
+				at = i;
+		if (w->spare[at].room >= r->cols.room)
+			return;
+		reel_event_columns_fini(&w->spare[at]);
+		w->spare[at] = w->spare[--w->spares];
+	}
 	r->cols.n = r->cols.same = 0;
 	w->spare[w->spares++] = r->cols;
 	r->cols = (struct reel_event_columns){0};
