@@ -17,6 +17,8 @@
 #include "lib/error.h"
 
 #define IN_BYTES (256u << 10)
+#define PROBE_BYTES 4096u /* of data that a member must give to be one */
+#define REWIND_BYTES (1u << 20)
 
 struct reel_source {
 	char *path;
@@ -34,6 +36,13 @@ struct reel_source {
 	z_stream z;
 	bz_stream bz;
 	ZSTD_DStream *zstd;
+	/* State of gzip, to go on behind damage. */
+	uint64_t rewound;     /* bytes that were searched again */
+	bool last_member;     /* no member follows the one that is damaged */
+	bool gap, behind_gap; /* the next byte, the last bytes are behind one */
+	bool dropping; /* up to the end of a line whose beginning is lost */
+	bool lines, no_lines; /* whole members ended with a line, or did not */
+	uint8_t last;	      /* byte of the data */
 };
 
 static _Thread_local struct reel_source_watch watch;
@@ -165,9 +174,13 @@ static int64_t inflate_some(struct reel_source *s, uint8_t *to, size_t n,
 	s->z.avail_out = n < IN_BYTES ? (unsigned int)n : IN_BYTES;
 	rc = inflate(&s->z, Z_NO_FLUSH);
 	s->at = s->n - s->z.avail_in;
+	if (s->z.next_out > to)
+		s->last = s->z.next_out[-1];
 	if (rc == Z_STREAM_END) {
 		inflateEnd(&s->z);
 		s->inside = false;
+		s->lines |= s->last == '\n';
+		s->no_lines |= s->last != '\n';
 	} else if (rc != Z_OK && rc != Z_BUF_ERROR) {
 		return damaged(s, "bytes that zlib refuses", err);
 	}
@@ -223,10 +236,11 @@ static int64_t copy_some(struct reel_source *s, uint8_t *to, size_t n)
 	return (int64_t)n;
 }
 
-/* Have at least MAGIC_MOST bytes, unless the file ends before. 0, or -1. */
-static int fill_magic(struct reel_source *s, struct reel_error *err)
+/* Have at least @least bytes, unless the file ends before. 0, or -1. */
+static int fill_least(struct reel_source *s, size_t least,
+		      struct reel_error *err)
 {
-	while (s->n - s->at < MAGIC_MOST && !s->ended) {
+	while (s->n - s->at < least && !s->ended) {
 		ssize_t n;
 
 		memmove(s->in, s->in + s->at, s->n - s->at);
@@ -244,7 +258,7 @@ static int fill_magic(struct reel_source *s, struct reel_error *err)
 }
 
 /* The bytes from here to the end of the file are none of its data. */
-static void ignore_rest(struct reel_source *s)
+static int ignore_rest(struct reel_source *s)
 {
 	uint64_t from = reel_source_offset(s), bytes = s->n - s->at;
 	struct stat st;
@@ -255,6 +269,137 @@ static void ignore_rest(struct reel_source *s)
 	s->ended = true;
 	if (watch.ignored)
 		watch.ignored(watch.arg, s->path, bytes);
+	return 0;
+}
+
+/* Does a member of gzip begin here? Two bytes of any data look like it: one gives
+ * its end or some data. */
+static bool is_member(const struct reel_source *s)
+{
+	uint8_t data[PROBE_BYTES];
+	z_stream z = {.next_in = s->in + s->at,
+		      .avail_in = (unsigned int)(s->n - s->at),
+		      .next_out = data,
+		      .avail_out = sizeof(data)};
+	int rc;
+
+	if (inflateInit2(&z, 15 + 16) != Z_OK)
+		return false;
+	rc = inflate(&z, Z_NO_FLUSH);
+	inflateEnd(&z);
+	return rc == Z_STREAM_END || (rc == Z_OK && z.next_out > data);
+}
+
+static int seek_source(struct reel_source *s, uint64_t to,
+		       struct reel_error *err)
+{
+	if (lseek(s->fd, (off_t)to, SEEK_SET) < 0)
+		return reel_fail_io(err, "seek in", s->path, errno);
+	s->in_offset = to;
+	s->at = s->n = 0;
+	s->ended = false;
+	return 0;
+}
+
+/* Move to the next member of gzip at @from or behind it. 1, 0: there is none, or
+ * -1. */
+static int search_member(struct reel_source *s, uint64_t from,
+			 struct reel_error *err)
+{
+	if (seek_source(s, from, err))
+		return -1;
+	for (;;) {
+		const uint8_t *p;
+
+		if (fill_least(s, PROBE_BYTES, err))
+			return -1;
+		if (s->at == s->n)
+			return 0;
+		p = memchr(s->in + s->at, magics[0].bytes[0], s->n - s->at);
+		s->at = p ? (size_t)(p - s->in) : s->n;
+		if (!p)
+			continue;
+		if (fill_least(s, PROBE_BYTES, err))
+			return -1;
+		if (s->n - s->at > 1 &&
+		    s->in[s->at + 1] == magics[0].bytes[1] && is_member(s))
+			return 1;
+		s->at++;
+	}
+}
+
+/* Does a member of gzip follow these bytes, which are none? Then they were one. */
+static bool has_member_behind(struct reel_source *s)
+{
+	uint64_t here = reel_source_offset(s);
+	struct reel_error other = {0};
+	bool found = s->form == GZIP && search_member(s, here, &other) > 0;
+
+	if (s->form == GZIP)
+		seek_source(s, here, &other);
+	return found;
+}
+
+/* Is the member of gzip at this place whole? 1, 0: it is damaged, at the place that
+ * is reached, or -1. */
+static int check_member(struct reel_source *s, struct reel_error *err)
+{
+	uint8_t data[PROBE_BYTES];
+	z_stream z = {0};
+	int rc;
+
+	if (inflateInit2(&z, 15 + 16) != Z_OK)
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	do {
+		if (fill(s, err)) {
+			inflateEnd(&z);
+			return -1;
+		}
+		z.next_in = s->in + s->at;
+		z.avail_in = (unsigned int)(s->n - s->at);
+		z.next_out = data;
+		z.avail_out = sizeof(data);
+		rc = inflate(&z, Z_NO_FLUSH);
+		s->at = s->n - z.avail_in;
+	} while (rc == Z_OK || (rc == Z_BUF_ERROR && !s->ended));
+	inflateEnd(&z);
+	return rc == Z_STREAM_END;
+}
+
+/*
+ * Before the next member of gzip: go on behind the damaged ones, as long as a member
+ * follows. Nothing of a damaged one is given: zlib refuses it far behind the damage,
+ * and makes events of the bytes in between. The search begins inside of it: where
+ * bytes of it are missing, zlib took the next one for its data. So that many damaged
+ * members are not read over and over, it goes back by no more bytes than the file had
+ * so far, and REWIND_BYTES. 0, or -1.
+ */
+static int skip_damaged(struct reel_source *s, struct reel_error *err)
+{
+	while (!s->last_member && s->at < s->n) {
+		uint64_t from = reel_source_offset(s), here;
+		int rc = check_member(s, err);
+
+		if (rc)
+			return rc < 0 ? -1 : seek_source(s, from, err);
+		here = reel_source_offset(s);
+		s->rewound += here - from;
+		rc = search_member(
+			s, s->rewound > here + REWIND_BYTES ? here : from + 1,
+			err);
+		if (rc < 0)
+			return -1;
+		if (!rc) {
+			s->last_member = true;
+			return seek_source(s, from, err) || fill(s, err) ? -1
+									 : 0;
+		}
+		watch.lost(watch.arg, s->path, from,
+			   reel_source_offset(s) - from);
+		s->gap = true;
+		s->dropping = s->no_lines || !s->lines;
+	}
+	return 0;
 }
 
 /*
@@ -270,7 +415,7 @@ static int find_member(struct reel_source *s, struct reel_error *err)
 	if (s->first || (s->form != GZIP && s->form != BZIP2))
 		return fill(s, err);
 	do {
-		if (fill_magic(s, err))
+		if (fill_least(s, MAGIC_MOST, err))
 			return -1;
 		while (s->at < s->n && !s->in[s->at]) {
 			zeros = true;
@@ -281,9 +426,11 @@ static int find_member(struct reel_source *s, struct reel_error *err)
 	if (s->at == s->n)
 		return fill(s, err);
 	m = find_magic(s);
-	if (!m || m->form != s->form || m->program)
-		ignore_rest(s);
-	return 0;
+	if (m && m->form == s->form && !m->program)
+		return 0;
+	if (!has_member_behind(s))
+		return ignore_rest(s);
+	return watch.lost ? fill(s, err) : damaged(s, "no member of gzip", err);
 }
 
 /* Read bytes into @to: no copy of s->in. Their number, 0 at the end, or -1. */
@@ -300,7 +447,21 @@ static int64_t read_plain(struct reel_source *s, uint8_t *to, size_t n,
 	return got;
 }
 
-/* Put up to @n bytes, not 0 before the end. Their number, or -1. */
+/* Remove the bytes of the line whose beginning is lost, of @n at @p. The number that
+ * is left. */
+static int64_t drop_line(struct reel_source *s, uint8_t *p, int64_t n)
+{
+	const uint8_t *end = memchr(p, '\n', (size_t)n);
+
+	if (!end)
+		return 0;
+	s->dropping = false;
+	n -= end + 1 - p;
+	memmove(p, end + 1, (size_t)n);
+	return n;
+}
+
+/* Put up to @n bytes, not 0 before the end or a gap. Their number, or -1. */
 static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 			 struct reel_error *err)
 {
@@ -311,6 +472,11 @@ static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 	while (!got) {
 		if (s->inside ? fill(s, err) : find_member(s, err))
 			return -1;
+		if (s->form == GZIP && !s->inside && watch.lost &&
+		    skip_damaged(s, err))
+			return -1;
+		if (s->gap)
+			return 0;
 		if (s->ended && !s->inside)
 			return 0;
 		got = s->form == GZIP	 ? inflate_some(s, to, n, err)
@@ -321,6 +487,8 @@ static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 		if (!got && s->ended && s->inside)
 			return damaged(s, "the compressed data is cut off",
 				       err);
+		if (got > 0 && s->dropping)
+			got = drop_line(s, to, got);
 	}
 	return got;
 }
@@ -357,6 +525,11 @@ bool reel_source_stopped(const struct reel_source *s)
 	return s->stopped;
 }
 
+bool reel_source_behind_gap(const struct reel_source *s)
+{
+	return s->behind_gap;
+}
+
 /* Leave out the byte order mark of UTF-8 at the beginning @p of the data: it is no
  * part of any format. The bytes that are left of @n. */
 static size_t skip_mark(struct reel_source *s, uint8_t *p, size_t n)
@@ -379,12 +552,24 @@ int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 	size_t done = 0;
 	int64_t got = 1;
 
+	s->behind_gap = false;
 	while (done < n && got > 0 && !s->failure.code && !s->stopped) {
+		if (s->gap && done)
+			break;
+		if (s->gap) {
+			s->gap = false;
+			s->behind_gap = s->begun = true;
+			p[done++] = '\n';
+		}
+		if (done == n)
+			break;
 		got = read_some(s, p + done, n - done, &s->failure);
 		if (got > 0)
 			done = skip_mark(s, p, done + (size_t)got);
 		else if (got < 0)
 			reel_source_stop(s, &s->failure);
+		else if (s->gap)
+			got = 1;
 	}
 	s->begun |= done > 0;
 	if (!done && n && s->failure.code)

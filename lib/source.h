@@ -21,8 +21,8 @@ int reel_source_open(struct reel_source **out, const char *path,
 void reel_source_close(struct reel_source *s); /* NULL too */
 
 /*
- * Fill @to. The number of bytes: less than @n at the end, and before damage, which
- * the next call reports; 0 at the end. -1 with @err: REEL_E_IO, or REEL_E_FORMAT
+ * Fill @to. The number of bytes: less than @n at the end, before a gap, and before
+ * damage, which the next call reports; 0 at the end. -1 with @err: REEL_E_IO, or REEL_E_FORMAT
  * with file and offset where the compressed data is damaged or cut off.
  */
 int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
@@ -38,6 +38,10 @@ struct reel_source_watch {
 	 * of the decompressed data. NULL: none does. */
 	void (*skipped)(void *arg, const char *path, uint64_t offset,
 			uint64_t bytes);
+	/* A source goes on behind damaged members of gzip: the @bytes bytes at @offset
+	 * of the compressed file. NULL: none does; damage is an error. */
+	void (*lost)(void *arg, const char *path, uint64_t offset,
+		     uint64_t bytes);
 	void *arg;
 };
 
@@ -58,6 +62,10 @@ void reel_source_skipped(const struct reel_source *s, uint64_t offset,
 void reel_source_cut(const struct reel_source *s);
 /* Did it end before damage? What it gave last may be cut off. */
 bool reel_source_stopped(const struct reel_source *s);
+
+/* Are the bytes of the last read behind a gap? Then the first one is a newline that
+ * is not in the file, and a line begins behind it. */
+bool reel_source_behind_gap(const struct reel_source *s);
 
 /* Bytes of the file (compressed as it is) that were used so far. */
 uint64_t reel_source_offset(const struct reel_source *s);

@@ -560,6 +560,7 @@ struct watched {
 	uint64_t *ignored;	 /* bytes behind the compressed data, by path */
 	bool *damaged;		 /* by path */
 	struct skipped *skipped; /* by path */
+	struct skipped *lost;	 /* of the compressed bytes, by path */
 	bool partial, refused;
 };
 
@@ -583,13 +584,12 @@ static bool on_damaged(void *arg, const char *path)
 	return sees->partial;
 }
 
-static void on_skipped(void *arg, const char *path, uint64_t offset,
-		       uint64_t bytes)
+/* Add @bytes bytes at @offset of the file @path to those in @of. */
+static void add_skipped(const struct watched *sees, struct skipped *of,
+			const char *path, uint64_t offset, uint64_t bytes)
 {
-	struct watched *sees = arg;
-
 	for (int i = 0; i < sees->in->paths; i++) {
-		struct skipped *s = &sees->skipped[i];
+		struct skipped *s = &of[i];
 
 		if (strcmp(sees->in->path[i], path) != 0 || offset < s->end)
 			continue; /* less: it is read for the second time */
@@ -600,43 +600,62 @@ static void on_skipped(void *arg, const char *path, uint64_t offset,
 	}
 }
 
-/* Count the places that were skipped, and their bytes by file. */
-static int put_skipped(struct reel_writer *w, const struct watched *sees,
-		       struct reel_error *err)
+static void on_skipped(void *arg, const char *path, uint64_t offset,
+		       uint64_t bytes)
 {
-	struct reel_writer_loss places = {"damaged", "places", 0};
+	const struct watched *sees = arg;
+
+	add_skipped(sees, sees->skipped, path, offset, bytes);
+}
+
+static void on_lost(void *arg, const char *path, uint64_t offset,
+		    uint64_t bytes)
+{
+	const struct watched *sees = arg;
+
+	add_skipped(sees, sees->lost, path, offset, bytes);
+}
+
+/* Count the bytes that were skipped in each file, and add the places to @places.
+ * @at: the word for the kind of their offsets. */
+static int put_skipped(struct reel_writer *w, const struct watched *sees,
+		       const struct skipped *of, const char *at,
+		       uint64_t *places, struct reel_error *err)
+{
 	struct reel_buf reason = REEL_BUF_INIT;
 	int rc = 0;
 
 	for (int i = 0; !rc && i < sees->in->paths; i++) {
-		const struct skipped *s = &sees->skipped[i];
+		const struct skipped *s = &of[i];
 
 		if (!s->places)
 			continue;
-		places.count += s->places;
+		*places += s->places;
 		reel_buf_reset(&reason);
 		rc = reel_buf_printf(&reason, err,
-				     "damaged: offset %" PRIu64 " of %s",
+				     "damaged: %s %" PRIu64 " of %s", at,
 				     s->first, sees->in->path[i]) ||
 		     reel_writer_loss(w, 0, reel_buf_text(&reason), "bytes",
 				      s->bytes, err);
 	}
 	reel_buf_fini(&reason);
-	return rc ? -1 : reel_writer_losses(w, &places, 1, err);
+	return rc ? -1 : 0;
 }
 
 static int put_losses(struct reel_writer *w, const struct watched *sees,
 		      const struct left_out *out, struct reel_error *err)
 {
-	uint64_t bytes = 0, damaged = 0;
+	uint64_t bytes = 0, damaged = 0, places = 0;
 
 	for (int i = 0; i < sees->in->paths; i++) {
 		bytes += sees->ignored[i];
 		damaged += sees->damaged[i];
 	}
-	if (put_skipped(w, sees, err))
+	if (put_skipped(w, sees, sees->skipped, "offset", &places, err) ||
+	    put_skipped(w, sees, sees->lost, "compressed offset", &places, err))
 		return -1;
 	const struct reel_writer_loss losses[] = {
+		{"damaged", "places", places},
 		{"trailing_bytes", "bytes", bytes},
 		{"partial", "files", damaged},
 		{"other_format", "files", out->others},
@@ -663,14 +682,15 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 	struct watched sees = {.in = in, .partial = partial && as->partial};
 	const struct reel_source_watch watch = {
 		on_ignored, on_damaged, sees.partial ? on_skipped : NULL,
-		&sees};
+		sees.partial ? on_lost : NULL, &sees};
 	size_t n = (size_t)in->paths + 1;
 	int rc = -1;
 
 	sees.ignored = reel_alloc(n, sizeof(*sees.ignored), err);
 	sees.damaged = reel_alloc(n, sizeof(*sees.damaged), err);
 	sees.skipped = reel_alloc(n, sizeof(*sees.skipped), err);
-	if (sees.ignored && sees.damaged && sees.skipped) {
+	sees.lost = reel_alloc(n, sizeof(*sees.lost), err);
+	if (sees.ignored && sees.damaged && sees.skipped && sees.lost) {
 		reel_source_watch(&watch);
 		rc = as->load(w, in, err);
 		reel_source_watch(NULL);
@@ -682,6 +702,7 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 	free(sees.ignored);
 	free(sees.damaged);
 	free(sees.skipped);
+	free(sees.lost);
 	return rc;
 }
 

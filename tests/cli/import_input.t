@@ -82,6 +82,68 @@ check 'a file that is only the head of gzip' 'refused "head.gz.*offset 10.*cut o
 gzip -c </dev/null >nothing.gz
 check 'a compressed file of nothing' 'refused "nothing.gz.*is empty" nothing.gz'
 
+# Five members of gzip, the third one damaged: --partial loses that member, and the
+# lines that begin or end in it.
+cat >members.py <<'EOF2'
+import gzip, random
+with open('log.pfw', 'rb') as f:
+    log = f.read()
+def split(whole_lines):
+    at = [len(log) * i // 5 for i in range(6)]
+    if whole_lines:
+        at = [0] + [log.index(b'\n', x) + 1 for x in at[1:5]] + [len(log)]
+    return [log[a:b] for a, b in zip(at, at[1:])]
+random.seed(1)
+for name, parts in ('lines', split(True)), ('bytes', split(False)):
+    packed = [gzip.compress(p, 6, mtime=0) for p in parts]
+    third = packed[2]
+    half = len(third) // 2
+    noise = bytes(random.randrange(256) for _ in range(200))
+    for damage, bad in (('cut', third[:half]), ('noise', third[:half] + noise + third[half + 200:]),
+                        ('sum', third[:-8] + bytes([third[-8] ^ 1]) + third[-7:]), ('head', b'x' + third[1:])):
+        with open('%s.%s.gz' % (name, damage), 'wb') as f:
+            f.write(b''.join(packed[:2] + [bad] + packed[3:]))
+        with open('%s.%s.place' % (name, damage), 'w') as f:
+            f.write('damaged: compressed offset %d of %s.%s.gz bytes %d\n' % (
+                sum(map(len, packed[:2])), name, damage, len(bad)))
+    before, behind = b''.join(parts[:2]), b''.join(parts[3:])
+    with open(name + '.kept', 'wb') as f:
+        f.write(before[:before.rindex(b'\n') + 1] + behind[0 if name == 'lines' else behind.index(b'\n') + 1:])
+EOF2
+python3 members.py
+: >wrong
+for name in lines bytes; do
+	import $name.kept
+	events >kept
+	for f in $name.*.gz; do
+		refused "$f.*damaged at offset.*try: ioreel import --partial$" "$f" || echo "$f: $(cat err)" >>wrong
+		import --partial "$f"
+		events >got
+		diff kept got >>wrong
+		losses | tr ';' '\n' | grep compressed | diff "${f%.gz}.place" - >>wrong
+	done
+done
+is 'gzip of five members, of which one is damaged: the others are read' "$(cat wrong)" ''
+check 'the report has the compressed offset' '"$IOREEL" report s.db >out &&
+	grep -q "^damaged: .* of its logs skipped" out && grep -q "compressed offset" out'
+{ printf 'ts,op,bytes\n' && awk 'BEGIN { for (i = 0; i < 20000; i++) printf("%d,read,%d\n", i, 1000000 + i * 7919 % 1000003) }'; } >rows.csv
+python3 -c "
+import gzip
+with open('rows.csv', 'rb') as f:
+    rows = f.read()
+at = [0, 100000, 200000, len(rows)]
+packed = [gzip.compress(rows[a:b], mtime=0) for a, b in zip(at, at[1:])]
+packed[1] = packed[1][:len(packed[1]) // 2]
+with open('rows.csv.gz', 'wb') as f:
+    f.write(b''.join(packed))
+"
+pairs() { sql s.db 'SELECT start_ns, asked FROM v_event' | sort; }
+import --map start=ts,call=op,size=bytes rows.csv
+pairs >all
+import --partial --map start=ts,call=op,size=bytes rows.csv.gz
+pairs >got
+check 'lines of text that the damage cuts are no rows' '[ -z "$(comm -13 all got)" ] && [ "$(wc -l <got)" -gt 10000 ]'
+
 # Damage of the compressed bytes themselves, of two members each.
 head -200 log.pfw >short.pfw
 for tool in gzip bzip2 zstd; do

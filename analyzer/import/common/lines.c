@@ -75,7 +75,12 @@ static int read_more(struct import_lines *l, struct reel_error *err)
 	n = reel_source_read(l->source, l->buf + l->end, l->room - l->end, err);
 	if (n < 0)
 		return -1;
-	l->end += (size_t)n;
+	if (reel_source_behind_gap(l->source)) { /* without the cut line */
+		memmove(l->buf, l->buf + l->end + 1, (size_t)n - 1);
+		l->end = (size_t)n - 1;
+	} else {
+		l->end += (size_t)n;
+	}
 	if (first)
 		find_delimiter(l);
 	l->ended = !n;
@@ -120,6 +125,11 @@ int import_lines_next(struct import_lines *l, const char **line, size_t *len,
 		}
 		if (read_more(l, err))
 			return -1;
+		if (reel_source_behind_gap(l->source)) {
+			l->skipped += too_long || left > 0;
+			too_long = false;
+			searched = 0;
+		}
 	}
 }
 
