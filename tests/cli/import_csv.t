@@ -69,6 +69,38 @@ for cut in 4 6 10; do head -c -$cut comma.csv >cut.csv
 done
 printf %s "$(cat comma.csv)" >unended.csv && import --map "$map" unended.csv
 is 'a last row without the end of its line' "$(events)" "$want"
+# Rows whose last cell is cut off, of a writer with a buffer or with a fixed number of
+# decimals; and files that only have no end of their last line.
+cat >last_cell.py <<'EOF2'
+import subprocess, sys
+def calls(text, mapped):
+    with open('last.csv', 'w') as f:
+        f.write(text)
+    subprocess.run([sys.argv[1], 'import', '-q', '--map', mapped, 'last.csv', '-o', 'last.db'], check=True)
+    out = subprocess.run([sys.argv[1], 'sql', 'last.db', """SELECT calls, (SELECT total(count) FROM loss
+        WHERE reason = 'not_understood') FROM run"""], stdout=subprocess.PIPE, text=True).stdout.split('\n')
+    subprocess.run(['rm', 'last.db'])
+    return out[1].replace('.0', '').split('\t')
+def check(name, got, rows, lost):
+    if got != [str(rows), str(lost)]:
+        print(name, got, rows, lost)
+times = 'ts,op,size,dur\n' + ''.join('%d,read,4096,%.6f\n' % (i, 0.5 + i % 7 / 64) for i in range(100))
+mapped = 'start=ts,call=op,size=size,duration=dur'
+check('whole', calls(times[:-1], mapped), 100, 0)
+for cut in range(2, 10):
+    check('cut by %d' % cut, calls(times[:-cut], mapped), 99, 1)
+sizes = 'ts,op,size\n' + ''.join('%d,read,%d\n' % (i, 100000 + i * 7919 % 900000) for i in range(2000))
+ends = [at for at in range(4096, len(sizes), 4096) if ',' not in sizes[at - 5:at] and '\n' not in sizes[at - 1:at + 1]]
+for at in ends[:3]:
+    rows = sizes[:at].count('\n')
+    check('a buffer of %d' % at, calls(sizes[:at], 'start=ts,call=op,size=size'), rows - 1, 1)
+if not ends:
+    print('no row is cut off at a buffer')
+check('no buffer', calls(sizes[:-1], 'start=ts,call=op,size=size'), 2000, 0)
+short = 'ts,op,size,dur\n' + ''.join('%d,read,4096,%s\n' % (i, (0.25, 0.375, 1)[i % 3]) for i in range(100))
+check('decimals that vary', calls(short + '100,read,4096,0.5', mapped), 101, 0)
+EOF2
+is 'a cut last cell is no value, where that can be known' "$(python3 last_cell.py "$IOREEL")" ''
 sed 's/$/\r/' comma.csv | gzip >windows.csv.gz
 import --map "$map" windows.csv.gz
 is 'compressed, lines of Windows' "$(events)" "$want"

@@ -12,6 +12,8 @@
 #include "analyzer/import/common/lines.h"
 
 #define NUMBER_MOST 64	    /* bytes of one with a decimal comma */
+#define BUFFER_BYTES 4096   /* writers' buffers have multiples of it */
+#define ALIKE_LEAST 50	    /* rows, to know the form of a column */
 #define ROW_MOST (16 << 20) /* bytes; a quote that never ends takes no more */
 
 struct import_csv {
@@ -25,6 +27,10 @@ struct import_csv {
 	bool quoted;			  /* inside of quotes */
 	size_t quotes_end; /* in text: spaces before it are of the cell */
 	uint64_t line, skipped;
+	/* Decimals of the last column, in as many rows one after the other; -1: it
+	 * is no number with decimals. */
+	int decimals;
+	uint64_t alike;
 };
 
 char import_csv_separator(const char *line, size_t len)
@@ -180,6 +186,50 @@ static int read_row(struct import_csv *csv, struct reel_error *err)
 	return end_cell(csv, err) ? -1 : 1;
 }
 
+static size_t count_digits(const char *p, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && p[n] >= '0' && p[n] <= '9')
+		n++;
+	return n;
+}
+
+/* Decimals of the last cell of the row; -1: it has none, or is no number. */
+static int count_decimals(const struct import_csv *csv)
+{
+	const char *cell = csv->text.data + csv->at[csv->cells - 1];
+	size_t len = csv->at[csv->cells] - csv->at[csv->cells - 1] - 1;
+	char mark = csv->separator == ';' ? ',' : '.';
+	const char *point = memchr(cell, mark, len);
+	size_t n = point ? len - (size_t)(point + 1 - cell) : 0;
+
+	return n && n < NUMBER_MOST && count_digits(point + 1, n) == n ? (int)n
+								       : -1;
+}
+
+/*
+ * Is the last row of the file, whose line has no end, cut off? Some writers never
+ * end the last line. Of them one row in 4096 ends with a buffer, as all do that are
+ * cut off because their writer was killed; and none has fewer decimals than all rows
+ * before, except by chance.
+ */
+static bool is_cut_off(const struct import_csv *csv)
+{
+	return csv->cells < csv->columns ||
+	       import_lines_bytes(csv->lines) % BUFFER_BYTES == 0 ||
+	       (csv->alike >= ALIKE_LEAST &&
+		count_decimals(csv) < csv->decimals);
+}
+
+static void learn_decimals(struct import_csv *csv)
+{
+	int n = count_decimals(csv);
+
+	csv->alike = n == csv->decimals ? csv->alike + 1 : 1;
+	csv->decimals = n;
+}
+
 int import_csv_next(struct import_csv *csv, const struct import_cell **cell,
 		    unsigned int *cells, struct reel_error *err)
 {
@@ -194,10 +244,11 @@ int import_csv_next(struct import_csv *csv, const struct import_cell **cell,
 		return rc;
 	if (!csv->columns)
 		csv->columns = csv->cells;
-	if (csv->cells < csv->columns && import_lines_open_end(csv->lines)) {
-		csv->skipped++; /* cut off inside of the row */
+	if (import_lines_open_end(csv->lines) && is_cut_off(csv)) {
+		csv->skipped++;
 		return 0;
 	}
+	learn_decimals(csv);
 	for (unsigned int i = 0; i < csv->cells; i++)
 		csv->cell[i] = (struct import_cell){
 			csv->text.data + csv->at[i],
@@ -224,15 +275,6 @@ int import_csv_find(const struct import_cell *cell, unsigned int cells,
 		if (!strcmp(cell[i].s, name))
 			return (int)i;
 	return -1;
-}
-
-static size_t count_digits(const char *p, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && p[n] >= '0' && p[n] <= '9')
-		n++;
-	return n;
 }
 
 static size_t count_sign(const char *p, size_t len)

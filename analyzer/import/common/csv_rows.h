@@ -45,8 +45,8 @@ int import_csv_next(struct import_csv *csv, const struct import_cell **cell,
 		    unsigned int *cells, struct reel_error *err);
 /* The line that the row begins on, from 1. */
 uint64_t import_csv_line(const struct import_csv *csv);
-/* Rows that were left out: too long, or cut off at the end of the file inside of quotes,
- * or in front of the last column. */
+/* Rows that were left out: too long, or cut off at the end of the file: inside of
+ * quotes, before the last column, or in it as far as that can be known. */
 uint64_t import_csv_skipped(const struct import_csv *csv);
 
 /* The first cell that is @name; -1: there is none. */

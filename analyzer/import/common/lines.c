@@ -16,7 +16,7 @@ struct import_lines {
 	struct reel_source *source;
 	char *buf;
 	size_t room, at, end; /* of the bytes that were read and not returned */
-	uint64_t number, skipped;
+	uint64_t number, skipped, bytes;
 	bool ended, cut; /* cut: the end is before damage */
 	bool open;	 /* the last line has no delimiter behind it */
 	char delimiter;
@@ -83,6 +83,7 @@ static int read_more(struct import_lines *l, struct reel_error *err)
 	}
 	if (first)
 		find_delimiter(l);
+	l->bytes += (uint64_t)n;
 	l->ended = !n;
 	l->cut = reel_source_stopped(l->source);
 	return 0;
@@ -151,6 +152,11 @@ bool import_lines_open_end(const struct import_lines *l)
 uint64_t import_lines_skipped(const struct import_lines *l)
 {
 	return l->skipped;
+}
+
+uint64_t import_lines_bytes(const struct import_lines *l)
+{
+	return l->bytes;
 }
 
 uint64_t import_lines_offset(const struct import_lines *l)

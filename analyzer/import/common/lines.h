@@ -27,8 +27,10 @@ void import_lines_delimiter(struct import_lines *l, char c);
 uint64_t import_lines_number(const struct import_lines *l);
 /* Has the last line no delimiter behind it? The file may be cut off in it. */
 bool import_lines_open_end(const struct import_lines *l);
-/* Lines that were too long; bytes of the file read so far. */
+/* Lines that were too long, or that a gap cuts off. */
 uint64_t import_lines_skipped(const struct import_lines *l);
+/* Bytes of text read so far; bytes of the file, compressed as it is. */
+uint64_t import_lines_bytes(const struct import_lines *l);
 uint64_t import_lines_offset(const struct import_lines *l);
 void import_lines_close(struct import_lines *l);
 
