@@ -238,7 +238,7 @@ is 'so does the document' \
 	"$(python3 -c 'import json
 for s in json.load(open("out.json"))["sources"]:
     print(s["format"], s["ranks"], s["events"], s["aligned_by"], len(s["missing"]) > 1)' | tr '\n' ';')" \
-	'strace 1 720 first True;kineto 1 0 reads True;'
+	'strace None 720 first True;kineto 1 0 reads True;'
 if python3 -c 'import jsonschema' 2>err; then
 	check 'and fits the schema' "python3 -c 'import json, jsonschema
 jsonschema.validate(json.load(open(\"out.json\")), json.load(open(\"$TOP/schemas/report.schema.json\")))'"

@@ -624,7 +624,6 @@ static int finish(struct importer *im, struct reel_writer *w,
 			im->exit_status < 0 ? REEL_NO_OFFSET : im->exit_status,
 		.exit_signal =
 			im->exit_signal > 0 ? im->exit_signal : REEL_NO_OFFSET,
-		.ranks = 1,
 		.clock_error_ns = strace_sources_error_ns(&im->sources),
 		.job_json = "{\"imported_from\":\"strace\"}",
 	};
