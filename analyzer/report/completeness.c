@@ -153,11 +153,12 @@ static int read_unfinished(struct report_completeness *c, struct reel_store *st,
 {
 	struct reel_view v;
 
-	if (c->command_running || c->running_processes > 0)
+	c->unfinished_unknown = c->command_running ||
+				c->running_processes > 0 || c->sources > 0;
+	if (c->unfinished_unknown)
 		return 0;
 	reel_view_open(&v, st,
 		       "SELECT * FROM v_unfinished_checkpoint "
-		       "WHERE NOT EXISTS (SELECT 1 FROM source) "
 		       "ORDER BY path IS NULL, start_ns",
 		       err);
 	while (reel_view_next(&v)) {
@@ -285,10 +286,9 @@ int report_completeness_read(struct report_completeness *c,
 	return read_losses(c, st, err) || read_hooks(c, st, err) ||
 			       read_launchers(c, st, err) ||
 			       read_run(c, st, err) ||
+			       read_sources(c, st, err) ||
 			       read_unfinished(c, st, err) ||
-			       read_mpi(c, st, err) ||
-			       read_programs(c, st, err) ||
-			       read_sources(c, st, err)
+			       read_mpi(c, st, err) || read_programs(c, st, err)
 		       ? -1
 		       : 0;
 }

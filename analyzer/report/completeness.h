@@ -60,6 +60,7 @@ struct report_completeness {
 	int64_t running_processes; /* they outlived the command */
 	bool command_running;	   /* no end of the command was recorded */
 	int64_t unfinished_saves;  /* checkpoints that processes ended in */
+	bool unfinished_unknown;   /* a job that goes on, or an import */
 	char *unfinished_path;	   /* a file of one; NULL: not known */
 	int64_t job_ids;	   /* of the logs of an import */
 	int64_t mpi_counted[3];	   /* by enum report_mpi_counted */

@@ -78,17 +78,24 @@ static json_t *completeness(const struct report *r)
 {
 	const struct report_completeness *c = &r->completeness;
 
-	return json_pack("{s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}",
-			 "lost_events", (json_int_t)c->lost_events, "complete",
-			 report_is_complete(c), "clock_error_ns",
-			 maybe_integer(r->clock_error_ns), "code_opens",
-			 maybe_integer(r->code_opens), "code_calls",
-			 maybe_integer(r->code_calls), "code_read_bytes",
-			 maybe_integer(r->code_read_bytes), "mapped_bytes",
-			 maybe_integer(r->mapped_bytes), "untimed_bytes",
-			 maybe_integer(r->untimed_bytes), "unknown_bytes",
-			 maybe_integer(r->unknown_bytes), "untraced_programs",
-			 (json_int_t)c->untraced_programs);
+	bool none = c->unfinished_unknown;
+	json_t *path = c->unfinished_path ? reel_json_name(c->unfinished_path)
+					  : json_null();
+
+	return json_pack(
+		"{s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}",
+		"lost_events", (json_int_t)c->lost_events, "complete",
+		report_is_complete(c), "clock_error_ns",
+		maybe_integer(r->clock_error_ns), "code_opens",
+		maybe_integer(r->code_opens), "code_calls",
+		maybe_integer(r->code_calls), "code_read_bytes",
+		maybe_integer(r->code_read_bytes), "mapped_bytes",
+		maybe_integer(r->mapped_bytes), "untimed_bytes",
+		maybe_integer(r->untimed_bytes), "unknown_bytes",
+		maybe_integer(r->unknown_bytes), "untraced_programs",
+		(json_int_t)c->untraced_programs, "unfinished_checkpoints",
+		maybe_integer(none ? REPORT_NONE : c->unfinished_saves),
+		"unfinished_path", path);
 }
 
 static json_t *evidence(const struct advice *a)

@@ -104,6 +104,9 @@ check 'CHECKPOINT: one that its process ended in is said, and is none of the mea
 	grep -q "3 checkpoints take .* ([0-9.]* [a-z]* each; the last did not finish)" cut.words &&
 	[ "$("$IOREEL" sql --format tsv cut.reel "SELECT unfinished_ns > 0 AND unfinished_ns = (SELECT sum(dur_ns)
 		FROM v_span WHERE NOT closed AND name = \"checkpoint\") FROM v_checkpoint_wait" | tail -1)" = 1 ]'
+unfinished() { "$IOREEL" report --json "$1" | python3 -c 'import json, os, sys
+c = json.load(sys.stdin)["completeness"]; print(c["unfinished_checkpoints"], os.path.basename(c["unfinished_path"] or "-"))'; }
+is 'which the document has, too' "$(unfinished cut.reel) $(unfinished saves.reel)" '1 model.pt 0 -'
 check 'and no other job has one' '! grep -q "unfinished\|not finish" saves.words'
 
 job features <<'PY'
