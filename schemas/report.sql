@@ -509,7 +509,7 @@ WHERE (SELECT sum(part_bytes) FROM result) * 2 < (SELECT sum(size_bytes) FROM da
 -- "PyDataset of processes", "generator"; NULL, another or several. steps: what marks
 -- the steps of processes that mark none, "optimizer"; NULL, they mark them.
 -- prefetch, parallel, cache: all pipelines of tf.data prefetch after their last
--- function, run their functions in parallel, have a cache. generator: a Python
+-- function, run their functions in parallel, cache in memory. generator: a Python
 -- generator makes the elements of one.
 -- unit: 0 or 1    empty: 0
 -- source: ioreel-anchors(7)

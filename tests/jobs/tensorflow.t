@@ -101,11 +101,11 @@ job distributed 'epoch 3, step 40'
 # a loop that takes no gradient evaluates, once another one has trained
 job tapes 'epoch 3, eval 3, step 48'
 job trains_on_batch 'epoch 2, eval 2, step 32'
-job stages 'epoch 5, step 56'
-is 'stages: what each pipeline has' "$("$IOREEL" sql --format tsv stages.reel "
+job stages 'epoch 6, step 64'
+is 'stages: what each pipeline has; a cache in a file is read in each epoch' "$("$IOREEL" sql --format tsv stages.reel "
 	SELECT group_concat(value, '; ') FROM note WHERE key = 'tf.data'" |
 	tail -n +2)" \
-	'prefetch; -; prefetch cache parallel; cache generator; prefetch parallel'
+	'prefetch; -; prefetch cache parallel; cache generator; parallel; prefetch parallel'
 is 'and all of them' "$("$IOREEL" sql --format tsv stages.reel "
 	SELECT prefetch, parallel, cache, generator FROM v_framework" | tail -n +2)" \
 	"$(printf '0\t0\t0\t1')"

@@ -206,12 +206,13 @@ def trains_on_batch():
 
 
 def stages():
-    """Pipelines that prefetch last, cache, and use several threads."""
+    """Pipelines that prefetch last, cache in memory, and use several threads."""
     for data in (batches().prefetch(2), batches().prefetch(2).map(lambda x, y: x),
                  tf.data.Dataset.range(8).map(tf.abs, 2).cache().prefetch(2),
                  tf.data.Dataset.from_generator(
                      lambda: iter(range(8)),
                      output_signature=tf.TensorSpec([], tf.int32)).cache(),
+                 tf.data.Dataset.range(8).map(tf.abs, 2).cache("cached"),
                  tf.data.Dataset.range(8).map(tf.abs, 2).snapshot("shot")
                  .prefetch(2)):
         for batch in data:

@@ -69,17 +69,27 @@ def _is_own(stage):
         "tensorflow.python.data.")
 
 
+def _caches_in_file(stage):
+    """Whether @stage is cache(filename): each epoch reads that file again, which
+    cache() does not."""
+    try:
+        from tensorflow.python.framework import tensor_util
+        return bool(tensor_util.constant_value(stage._filename))
+    except Exception:  # another version's, or a tensor of a graph
+        return False
+
+
 def _stages(dataset):
     """Which remedies for a slow pipeline @dataset has: it prefetches after its
-    last function, its functions run in parallel, something is cached; and
-    whether a Python generator makes its elements."""
+    last function, its functions run in parallel, something is cached in memory;
+    and whether a Python generator makes its elements."""
     ahead = cached = mapped = serial = generated = False
     inputs = [dataset]
     while inputs:
         stage = inputs.pop()
         name = type(stage).__name__.lstrip("_")
         ahead |= name == "PrefetchDataset" and not mapped
-        cached |= name == "CacheDataset"
+        cached |= name == "CacheDataset" and not _caches_in_file(stage)
         generates = name == "FlatMapDataset" and _generates(stage)
         generated |= generates
         if (name.endswith(("MapDataset", "InterleaveDataset")) and
