@@ -125,22 +125,29 @@ static bool is_hdf5(const char *name)
 }
 
 /* The reads of the same part by each open of its file: of a header or an index. */
-static void append_part(const struct report *r, double read, const char *name,
-			struct advice *a)
+static void append_opens(const struct report *r, double read, const char *name,
+			 struct advice *a)
 {
 	char files[REEL_NUM], opens[REEL_NUM], size[REEL_NUM], bytes[REEL_NUM];
 
-	advice_append(
-		a->text,
-		"an epoch opens %s %s%s %s times, and most opens read the "
-		"same %s of %s: %s.",
-		reel_num_count(files, r->reread.files),
-		advice_number(r->reread.files, "data file", "data files"), name,
-		reel_num_count(opens, r->reread.opens),
-		reel_num_bytes(size, (double)r->reread.size_bytes),
-		r->reread.files == 1 ? "it" : "them",
-		reel_num_bytes(bytes, read));
+	advice_append(a->text, "an epoch opens %s %s%s %s times, and ",
+		      reel_num_count(files, r->reread.files),
+		      advice_number(r->reread.files, "data file", "data files"),
+		      name, reel_num_count(opens, r->reread.opens));
+	reel_num_bytes(size, (double)r->reread.size_bytes);
+	reel_num_bytes(bytes, read);
 	advice_fact(a, "opens", "", (double)r->reread.opens);
+	if (r->reread.whole) {
+		advice_append(a->text, "reads all %s of it each time: %s.",
+			      size, bytes);
+		advice_append(
+			a->try_this,
+			"each loader worker reads the file once and keeps "
+			"it in memory, or a file for each sample.");
+		return;
+	}
+	advice_append(a->text, "most opens read the same %s of %s: %s.", size,
+		      r->reread.files == 1 ? "it" : "them", bytes);
 	advice_append(a->try_this,
 		      "each loader worker opens the file once and keeps it "
 		      "open, or keeps what it read of that part.");
@@ -171,7 +178,7 @@ bool advice_reread(const struct report *r, struct advice *a)
 	advice_fact(a, "size", "B", (double)r->reread.size_bytes);
 	advice_fact(a, "read", "B", (double)r->reread.read_bytes);
 	if (r->reread.opens) {
-		append_part(r, read, name, a);
+		append_opens(r, read, name, a);
 		return true;
 	}
 	advice_append(a->text,

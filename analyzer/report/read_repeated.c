@@ -111,8 +111,12 @@ static void fill_reread(struct report *r, struct reel_view *v)
 		 slash ? slash + 1 : path);
 }
 
-/* Loader workers and ranks may each read a file once. Whole files that are read again
- * come before parts of files. */
+/*
+ * Loader workers and ranks may each read a file once. Whole files that are read again
+ * come before parts of files. A program that opens a file again asks for all of it
+ * again: several passes over a data set of one file do so, too. Not so if it is opened
+ * as often as the job steps, as a pass gives a step at least.
+ */
 static int read_reread(struct report *r, struct reel_error *err)
 {
 	static const char *const sql[] = {
@@ -121,17 +125,29 @@ static int read_reread(struct report *r, struct reel_error *err)
 		"max(read_bytes) FROM v_reread_file WHERE times * 2 >= ?1 * 3",
 		"SELECT count(*) AS files, sum(part_bytes) AS size_bytes, "
 		"sum(read_bytes) AS read_bytes, path, sum(opens) AS opens, "
-		"max(read_bytes) FROM v_reread_part WHERE opens >= ?1 * 3"};
+		"max(read_bytes) FROM v_reread_part WHERE opens >= ?1 * 3",
+		"SELECT 1 AS files, size_bytes, read_bytes, path, "
+		"opens / epochs AS opens FROM v_file, (SELECT count(*) AS "
+		"steps FROM step), "
+		"(SELECT count(DISTINCT epoch_span) AS epochs FROM step "
+		"	WHERE rank = (SELECT min(rank) FROM step)) "
+		"WHERE class = 'data' AND kind = 'file' AND size_bytes > 0 "
+		"AND write_bytes = 0 AND mapped_bytes = 0 AND epochs > 0 "
+		"AND opens >= max(8, 3 * ?1) * epochs AND opens >= steps "
+		"AND read_bytes BETWEEN 0.99 * size_bytes * opens AND "
+		"	1.1 * size_bytes * opens "
+		"ORDER BY read_bytes DESC LIMIT 1"};
 	int64_t readers = (r->ranks > 1 ? r->ranks : 1) *
 			  (r->workers > 1 ? r->workers : 1);
 
-	for (size_t i = 0; !r->reread.files && i < 2; i++) {
+	for (size_t i = 0; !r->reread.files && i < 3; i++) {
 		struct reel_view v;
 
 		reel_view_open(&v, r->st, sql[i], err);
 		reel_view_bind(&v, 1, readers);
 		if (reel_view_next(&v) && reel_view_int(&v, "files") > 0)
 			fill_reread(r, &v);
+		r->reread.whole = i == 2;
 		if (reel_view_close(&v))
 			return -1;
 	}

@@ -215,6 +215,7 @@ struct report {
 		/* 0, or the opens in an epoch that read the same part again, of
 		 * which size_bytes and read_bytes are */
 		int64_t opens;
+		bool whole; /* each open read all of the file again */
 		char name[64];
 	} reread;
 	/* Writes and syncs in the loop of the rank whose waits are not known and

@@ -350,6 +350,26 @@ record blocks2 "$python" blocks.py 2
 record blocks3 "$python" blocks.py 5 whole
 check 'no REREAD: twice may be what the samples ask for, and so are whole files' '
 	! grep REREAD blocks2.words blocks3.words'
+cat >passes.py <<'PY'
+import sys
+exec(open("job.py").read())
+batches = int(sys.argv[1])
+def samples():
+    for i in range(10):
+        data = open("blocks.h5", "rb", buffering=0).read()
+        for j in range(batches):
+            time.sleep(0.001)
+            yield data[j::batches]
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(samples()):
+            compute(0.001)
+PY
+record each "$python" passes.py 1
+check 'REREAD: a file that each sample reads whole' '
+	grep -q "REREAD an epoch opens 1 data file (blocks.h5) 10 times, and reads all 100 kB of it each time: 1.00 MB. Try: each loader worker reads the file once" each.words'
+record passes "$python" passes.py 4
+check 'no REREAD: passes over a data set of one file' '! grep REREAD passes.words'
 # Files that hold a chunk of samples each: whole passes, or samples in any order.
 mkdir store
 for i in 0 1 2 3 4 5 6 7 8 9; do head -c 20000 /dev/urandom >store/$i; done
