@@ -502,17 +502,23 @@ static int write_io_time(struct overlap *o, struct reel_store *st,
 	return reel_insert_close(&out, rc);
 }
 
-static void sort_spans(struct overlap *o, const struct overlap_job *job)
+static void sort_spans(struct overlap *o)
+{
+	qsort(o->span, o->spans, sizeof(*o->span), by_process_kind_start);
+}
+
+/* Steps that are none of a rank's, by @leave. */
+static void leave_steps(struct overlap *o, const struct overlap_job *job,
+			bool leave(const struct overlap_job *,
+				   struct overlap_span *, uint32_t))
 {
 	bool left = false;
 
-	qsort(o->span, o->spans, sizeof(*o->span), by_process_kind_start);
 	for (uint32_t i = 0; i < o->processes; i++)
 		if (process_at(o, i))
-			left |= overlap_leave_evaluated(job, o->span, i);
+			left |= leave(job, o->span, i);
 	if (left)
-		qsort(o->span, o->spans, sizeof(*o->span),
-		      by_process_kind_start);
+		sort_spans(o);
 }
 
 static int write_ranks(struct overlap *o, struct overlap_job *job,
@@ -525,7 +531,9 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 	if (o->spans && (mark_ranks(o, true) || mark_ranks(o, false))) {
 		find_roots(o);
 		list_ranks(o);
-		sort_spans(o, job);
+		sort_spans(o);
+		leave_steps(o, job, overlap_leave_evaluated);
+		leave_steps(o, job, overlap_leave_threads);
 	}
 	rc = overlap_rows_open(&rows, st, err);
 	if (!rc)

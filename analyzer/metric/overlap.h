@@ -119,6 +119,10 @@ int overlap_add_spans(struct reel_union *u, const struct overlap_job *job,
  * @span, the spans of @job. True: sort them again. */
 bool overlap_leave_evaluated(const struct overlap_job *job,
 			     struct overlap_span *span, uint32_t process);
+/* The same of the steps of all threads of @process but the first, if threads step at a
+ * time. */
+bool overlap_leave_threads(const struct overlap_job *job,
+			   struct overlap_span *span, uint32_t process);
 
 /*
  * Measure the rank @r, whose process and rank are set, after all streams of

@@ -144,6 +144,31 @@ bool overlap_leave_evaluated(const struct overlap_job *job,
 	return true;
 }
 
+/*
+ * Threads that step at a time, as of a profile of several trainers in one process: cut
+ * at each other's begins, steps would be shorter than any was. The first thread's are
+ * those of the rank, as in a recording. Nested steps of two threads are loops.
+ */
+bool overlap_leave_threads(const struct overlap_job *job,
+			   struct overlap_span *span, uint32_t process)
+{
+	uint32_t n, at = overlap_find_spans(job, process, REEL_SPAN_STEP, &n);
+	const struct overlap_span *last = NULL; /* it ends last so far */
+	bool at_a_time = false;
+
+	for (uint32_t i = at; !at_a_time && i < at + n; i++) {
+		at_a_time = last && span[i].thread != last->thread &&
+			    span[i].start_ns < last->end_ns &&
+			    span[i].end_ns > last->end_ns;
+		if (!last || span[i].end_ns > last->end_ns)
+			last = &span[i];
+	}
+	for (uint32_t i = at; at_a_time && i < at + n; i++)
+		if (span[i].thread != span[at].thread)
+			span[i].kind = REEL_SPAN_USER;
+	return at_a_time;
+}
+
 /* --- the rank --------------------------------------------------------------- */
 
 /*
@@ -258,8 +283,8 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 				       &at_fetch))
 			continue;
 		/*
-		 * Steps of nested loops, or of two threads, overlap: their time
-		 * belongs to the step that began last.
+		 * Steps of nested loops overlap: their time belongs to the step
+		 * that began last.
 		 */
 		if (s->start_ns < reach_ns)
 			step[-1].dur_ns = s->start_ns - step[-1].start_ns;

@@ -218,6 +218,28 @@ static void own_io(void)
 	job_end(&j);
 }
 
+/* Two threads step at a time: a step of one is not cut at a begin of the other's. */
+static void two_trainers(void)
+{
+	struct job j;
+	uint32_t i;
+
+	job_begin(&j);
+	processes(&j, 1000);
+	for (i = 0; i < 8; i++) {
+		int64_t at = 100 * (i / 2) + 30 * (i % 2);
+
+		job_span_of(&j, 1, 1 + 10 * (i % 2), REEL_SPAN_STEP, i, at,
+			    at + 100);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT count(*) FROM step"), 4,
+	   "of threads that step at a time the steps of the first");
+	is(job_int(&j, "SELECT count(*) FROM step WHERE dur_ns = 100"), 4,
+	   "each as long as it was");
+	job_end(&j);
+}
+
 /* Two threads step in turn; each has calls in the other's steps. */
 static void two_threads(void)
 {
@@ -710,6 +732,7 @@ int main(void)
 	declared_twice();
 	own_io();
 	two_threads();
+	two_trainers();
 	early_fetch();
 	early_evaluation();
 	summed();
