@@ -247,6 +247,33 @@ static void print_overlap(const struct report *r, const struct report_rank *k)
 		put_under(&b);
 }
 
+/*
+ * One thread of Python runs at a time: where threads of the job make the batches, the
+ * stepping thread waits for them in its computation, and nothing shows how long.
+ */
+static void print_lock_waits(const struct report *r,
+			     const struct report_rank *k)
+{
+	static const char *const threads[] = {"PyDataset of threads",
+					      "prefetch_generator", "MONAI",
+					      "PaddlePaddle"};
+	struct reel_buf b = REEL_BUF_INIT;
+
+	if (strcmp(k->compute_source, "step minus fetch") != 0 ||
+	    !r->noted_loader)
+		return;
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
+		if (!strcmp(r->noted_loader, threads[i]))
+			reel_buf_puts(
+				&b,
+				"Computation may include waits for "
+				"Python's interpreter lock, which threads "
+				"that make batches hold.",
+				NULL);
+	if (b.len)
+		put_under(&b);
+}
+
 static void print_unknown(const struct report *r, const struct report_rank *k)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -362,8 +389,10 @@ static void print_steps(const struct report *r)
 				: "");
 	put_line(&b, 2);
 	print_parts(k);
-	if (!is_mostly_unknown(k))
+	if (!is_mostly_unknown(k)) {
 		print_overlap(r, k);
+		print_lock_waits(r, k);
+	}
 	print_unknown(r, k);
 	if (r->ranks > 1) {
 		reel_buf_printf(&b, NULL, "%s %s; --ranks shows each",

@@ -79,6 +79,15 @@ check 'STEP-IO: a loop that saves after each epoch' '
 	"$python" said.py between STEP-IO "but the thread that steps spends" &&
 	! grep -q "own I/O  " between.out'
 
+job locked <<'PY'
+ioreel.note("loader", "PyDataset of threads")
+for step in ioreel.steps(batches(10, 0.01)):
+    compute(0.02)
+PY
+check 'computation beside threads of Python that make batches may be a wait for them' '
+	grep -q "Computation may include waits for Python.s interpreter lock" locked.words &&
+	! grep -q "interpreter lock" waits.words'
+
 job saves <<'PY'
 for step in ioreel.steps(range(4)):
     compute(0.02)
