@@ -35,7 +35,7 @@ enum writer_insert {
 };
 
 #define WRITER_BATCH 128 /* events that stages exchange: fit the L1 cache */
-#define WRITER_RING 512	 /* batches, with several threads */
+#define WRITER_RING 256	 /* batches, with several threads */
 #define WRITER_STAGES 3
 #define WRITER_SPARES 3 /* 4 MiB each */
 
