@@ -139,13 +139,13 @@ static int count_arrival(void *state, const struct reel_access *call,
 }
 
 /* Calls on a stream that are not recorded have the time of the next record. */
-static bool has_start(const struct reel_event *ev)
+static inline bool has_start(const struct reel_event *ev)
 {
 	return !ev->counted && ev->call != REEL_CALL_STDIO_READ &&
 	       ev->call != REEL_CALL_STDIO_WRITE;
 }
 
-static uint32_t calls_of(const struct metric_event *ev)
+static inline uint32_t calls_of(const struct metric_event *ev)
 {
 	if (!has_start(&ev->raw))
 		return NO_START;
@@ -170,8 +170,8 @@ static int hold_starts(struct arrivals *a, const struct metric_event *ev,
 	return 0;
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct arrivals *a = state;
 	bool async = ev->raw.layer == REEL_LAYER_ASYNC;

@@ -32,8 +32,8 @@ struct files {
 	uint32_t room;
 };
 
-static void count_calls(struct file *f, enum metric_op op,
-			const struct metric_event *ev, uint32_t n)
+static inline void count_calls(struct file *f, enum metric_op op,
+			       const struct metric_event *ev, uint32_t n)
 {
 	uint32_t calls = n * ev->calls;
 
@@ -60,8 +60,8 @@ static void count_calls(struct file *f, enum metric_op op,
 		f->eof_reads += calls;
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct files *s = state;
 	enum metric_op op = ev->op;

@@ -52,8 +52,8 @@ static int io_time_init(void *state, struct reel_error *err)
 	return 0;
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct times *t = state;
 	struct set *set;

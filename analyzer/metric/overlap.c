@@ -63,8 +63,8 @@ static int overlap_init(void *state, struct reel_error *err)
 	return reel_spill_log_new(&o->log, LOG_BYTES, err);
 }
 
-static struct io *find_io(struct overlap *o, uint32_t process,
-			  struct reel_error *err)
+static inline struct io *find_io(struct overlap *o, uint32_t process,
+				 struct reel_error *err)
 {
 	struct io *io;
 
@@ -128,10 +128,10 @@ static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
 }
 
 /* The stream of @thread and @kind; NULL with @err. */
-static struct overlap_stream *find_stream(struct overlap *o, struct io *io,
-					  uint32_t thread,
-					  enum overlap_kind kind,
-					  struct reel_error *err)
+static inline struct overlap_stream *find_stream(struct overlap *o,
+						 struct io *io, uint32_t thread,
+						 enum overlap_kind kind,
+						 struct reel_error *err)
 {
 	uint64_t wide = (uint64_t)thread * OVERLAP_KINDS + kind;
 	uint32_t i = (uint32_t)wide;
@@ -169,9 +169,9 @@ static int add_fetched(struct overlap *o, struct io *io,
 }
 
 /* Add the intervals of a run to those of its thread and process. */
-static int add_intervals(struct io *io, struct overlap_stream *stream,
-			 const struct metric_event *ev, uint32_t n,
-			 struct reel_error *err)
+static inline int add_intervals(struct io *io, struct overlap_stream *stream,
+				const struct metric_event *ev, uint32_t n,
+				struct reel_error *err)
 {
 	enum metric_op op = ev->op;
 	/* Without branches, as reads and writes may alternate at random. */
@@ -196,8 +196,8 @@ static int add_intervals(struct io *io, struct overlap_stream *stream,
 	return 0;
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct overlap *o = state;
 	struct overlap_stream *stream;

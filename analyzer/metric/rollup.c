@@ -60,7 +60,7 @@ struct rollup {
 };
 
 /* Call, outcome, size bin, message: 12, 2, 6 bits and 1 bit. */
-static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
+static inline uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 {
 	uint32_t outcome = metric_failed(&ev->raw) ? FAILED
 			   : metric_eof(ev)	   ? AT_END
@@ -74,15 +74,15 @@ static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 }
 
 /* Sizes of a call are in few neighbouring bins, which do not share a slot. */
-static uint32_t slot_of(uint32_t kind)
+static inline uint32_t slot_of(uint32_t kind)
 {
 	return ((kind >> 1) + 5 * (kind >> 9)) % CURSOR_ROWS;
 }
 
 /* The row of @kind in @process; @at: of the thread. NULL with @err. */
-static struct row *find_row(struct rollup *r, struct cursor *at,
-			    uint32_t process, uint32_t kind,
-			    struct reel_error *err)
+static inline struct row *find_row(struct rollup *r, struct cursor *at,
+				   uint32_t process, uint32_t kind,
+				   struct reel_error *err)
 {
 	uint32_t *last = &at->row[slot_of(kind)];
 	uint32_t rows = r->rows.used, i = *last;
@@ -101,7 +101,7 @@ static struct row *find_row(struct rollup *r, struct cursor *at,
 
 /* True when the call opened, read, wrote or mapped its file, as v_summary
  * counts files. */
-static bool uses_file(const struct metric_event *ev)
+static inline bool uses_file(const struct metric_event *ev)
 {
 	if (ev->op == METRIC_READ || ev->op == METRIC_WRITE)
 		return true;
@@ -143,8 +143,8 @@ static void add_asked(uint64_t *sum, int64_t asked, uint32_t n)
 	*sum += more;
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct rollup *r = state;
 	int64_t bytes = ev->bytes;

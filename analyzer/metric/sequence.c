@@ -187,9 +187,9 @@ static inline uint64_t pair_key(const struct reel_event *ev)
 	return (uint64_t)ev->process << 32 | ev->file;
 }
 
-static struct pair *current_pair(struct sequence *s,
-				 const struct metric_event *ev,
-				 struct reel_error *err)
+static inline struct pair *current_pair(struct sequence *s,
+					const struct metric_event *ev,
+					struct reel_error *err)
 {
 	uint64_t key = pair_key(&ev->raw);
 	struct counts *c = &s->process[ev->raw.process];
@@ -268,9 +268,9 @@ static int count_access(void *state, const struct reel_access *a,
 	return next ? count_at(state, *a, next, err) : -1;
 }
 
-static int add_accesses(struct sequence *s, enum metric_op op,
-			const struct metric_event *ev, uint32_t n,
-			struct reel_error *err)
+static METRIC_INLINE int add_accesses(struct sequence *s, enum metric_op op,
+				      const struct metric_event *ev, uint32_t n,
+				      struct reel_error *err)
 {
 	bool async = ev->raw.layer == REEL_LAYER_ASYNC;
 	bool is_next = reel_issue_order_is_next(&s->order, async);
@@ -313,9 +313,9 @@ static int64_t *last_bytes(struct pair *pair, const struct metric_event *ev)
 			  ev->raw.layer != REEL_LAYER_ASYNC];
 }
 
-static void count_darshan(struct counts *c, struct pair *pair,
-			  enum metric_op op, const struct metric_event *ev,
-			  uint32_t n)
+static inline void count_darshan(struct counts *c, struct pair *pair,
+				 enum metric_op op,
+				 const struct metric_event *ev, uint32_t n)
 {
 	struct darshan *d = &c->darshan[ev->raw.layer][op];
 	int64_t *end = &last_bytes(pair, ev)[op], last = *end;
@@ -339,8 +339,8 @@ static void count_darshan(struct counts *c, struct pair *pair,
 	*end = last;
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct sequence *s = state;
 	enum metric_op op = ev->op;

@@ -66,7 +66,7 @@ static int sequences_init(void *state, struct reel_error *err)
 	return reel_spill_log_new(&s->log, LOG_BYTES, err);
 }
 
-static uint64_t mix_hash(uint64_t h, uint64_t v)
+static inline uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	v *= 0xff51afd7ed558ccdull;
 	v ^= v >> 32;
@@ -80,7 +80,7 @@ static uint64_t mix_hash(uint64_t h, uint64_t v)
  * call, except for EBADF, where they may be any. Two opens of one file differ
  * in their offsets.
  */
-static uint64_t hash_event(const struct metric_event *ev, uint32_t turns)
+static inline uint64_t hash_event(const struct metric_event *ev, uint32_t turns)
 {
 	uint64_t moved = 0, number = 0;
 
@@ -147,8 +147,8 @@ static void add_others(struct chain *c, const struct metric_event *ev,
 	c->hash = hash;
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct sequences *s = state;
 	enum metric_op op = ev->op;

@@ -156,8 +156,9 @@ static int widen_for_call(struct timeline *t, int64_t dur_ns,
 }
 
 /* The bin in which @ev ends; *@whole: it began there, too. */
-static struct bin *last_bin(struct timeline *t, const struct metric_event *ev,
-			    bool *whole, struct reel_error *err)
+static inline struct bin *last_bin(struct timeline *t,
+				   const struct metric_event *ev, bool *whole,
+				   struct reel_error *err)
 {
 	int64_t start = ev->start_ns, end = ev->end_ns;
 	struct cursor *c;
@@ -179,8 +180,9 @@ static struct bin *last_bin(struct timeline *t, const struct metric_event *ev,
 	return &t->bin[c->bin];
 }
 
-static int add_event(struct timeline *t, const struct metric_event *ev,
-		     struct reel_error *err)
+static METRIC_INLINE int add_event(struct timeline *t,
+				   const struct metric_event *ev,
+				   struct reel_error *err)
 {
 	enum metric_op op = ev->op;
 	bool whole = false;
@@ -230,12 +232,14 @@ static bool add_whole_run(struct timeline *t, const struct metric_event *ev,
 	return true;
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct timeline *t = state;
 
-	if (n > 1 && ev->op < METRIC_OPS && ev->raw.process < t->cursors &&
+	if (n == 1)
+		return add_event(t, ev, err);
+	if (ev->op < METRIC_OPS && ev->raw.process < t->cursors &&
 	    add_whole_run(t, ev, n))
 		return 0;
 	for (uint32_t i = 0; i < n; i++)

@@ -43,7 +43,7 @@ struct transfer_size {
 static const char *const op_name[] = {"read", "write"};
 
 /* The bin of @bytes (> 0). No branch: sizes may come in any order. */
-static uint32_t darshan_bin(int64_t bytes)
+static inline uint32_t darshan_bin(int64_t bytes)
 {
 	/* of the first size in each power of two, which has at most two */
 	static const uint8_t first[64] = {
@@ -56,8 +56,9 @@ static uint32_t darshan_bin(int64_t bytes)
 	return bin + (bytes > darshan_upper[bin]);
 }
 
-static int add_size(struct transfer_size *t, enum metric_op op, bool posix,
-		    int64_t size, uint64_t calls, struct reel_error *err)
+static inline int add_size(struct transfer_size *t, enum metric_op op,
+			   bool posix, int64_t size, uint64_t calls,
+			   struct reel_error *err)
 {
 	uint32_t bin = darshan_bin(size);
 
@@ -68,8 +69,8 @@ static int add_size(struct transfer_size *t, enum metric_op op, bool posix,
 	return reel_distinct_add(&t->distinct[op], size, calls, err);
 }
 
-static int add_run(void *state, const struct metric_event *ev, uint32_t n,
-		   struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct transfer_size *t = state;
 	enum metric_op op = ev->op;

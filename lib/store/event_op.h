@@ -206,6 +206,10 @@ _Static_assert(offsetof(struct reel_event, counted) -
 static inline bool metric_run_extend(struct metric_event *first,
 				     struct metric_event *m)
 {
+	/* The next event is mostly another call, or of another file. */
+	if (first->raw.call != m->raw.call || first->raw.open != m->raw.open ||
+	    first->raw.result != m->raw.result)
+		return false;
 	if (first + first->run != m || first->run == UINT8_MAX ||
 	    first->storage || m->raw.arg2 || metric_is_copy(&m->raw) ||
 	    !metric_is_alike(&first->raw, &m->raw))
@@ -311,14 +315,19 @@ static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)
 		return 0;                                                      \
 	}
 
-/* The same of add_run(), which takes a run of events: metric_run(). */
+/*
+ * The same of add_run(), which takes a run of events: metric_run(). It is compiled
+ * twice, as METRIC_INLINE: most runs of most jobs are one event, which needs no loop.
+ */
+#define METRIC_INLINE inline __attribute__((always_inline))
 #define METRIC_FEED_RUNS(name)                                                 \
 	static int name(void *state, const struct metric_event *ev,            \
 			uint32_t n, struct reel_error *err)                    \
 	{                                                                      \
 		for (uint32_t run; n; ev += run, n -= run) {                   \
 			run = metric_run(ev, n);                               \
-			if (add_run(state, ev, run, err))                      \
+			if (run == 1 ? add_run(state, ev, 1, err)              \
+				     : add_run(state, ev, run, err))           \
 				return -1;                                     \
 		}                                                              \
 		return 0;                                                      \
