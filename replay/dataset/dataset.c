@@ -111,14 +111,15 @@ uint64_t dataset_file_bytes(const struct dataset *d, uint64_t file)
 	return sum;
 }
 
-/* Byte @at of a payload is byte at % 8 of the word at / 8. */
-static uint64_t word_of(const struct dataset *d, uint64_t sample, uint64_t word)
+/* Byte @at of a payload is byte at % 8 of the word at / 8. @shifted: the pages of a
+ * sample do not begin with it. */
+static uint64_t word_of(const struct dataset *d, uint64_t sample, uint64_t word,
+			bool shifted)
 {
 	uint64_t state = seed_of(d) ^ (sample << 20) ^ word;
 	uint64_t in_page = word * 8 % PAGE;
 
-	/* A chunk with the same part of many samples is as zero as others. */
-	if (d->is->chunk_samples)
+	if (shifted)
 		in_page = (word * 8 + sample * SHIFT) % PAGE;
 	if (!word)
 		return sample;
@@ -130,10 +131,16 @@ static uint64_t word_of(const struct dataset *d, uint64_t sample, uint64_t word)
 void dataset_payload(const struct dataset *d, uint64_t sample, uint64_t offset,
 		     void *to, size_t n)
 {
+	/* A chunk with the same part of many samples is as zero as others, and so is
+	 * one of samples that are less than a page. */
+	bool shifted =
+		d->is->chunk_samples ||
+		(d->is->chunk_bytes && dataset_sample_bytes(d, sample) < PAGE);
 	uint8_t *p = to;
 
 	while (n) {
-		uint64_t word = htole64(word_of(d, sample, offset / 8));
+		uint64_t word =
+			htole64(word_of(d, sample, offset / 8, shifted));
 		size_t from = offset % 8, some = 8 - from;
 
 		if (some > n)

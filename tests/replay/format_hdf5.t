@@ -104,6 +104,12 @@ is 'h5py: several sizes, gzip' "$(python3 samples.py ds.several_gzip)" '(7000,) 
 is 'h5py: columns are arrays, some in chunks' "$(python3 samples.py ds.columns)" \
 	'(20000, (2, 20000)) (4, None) (4, None) (9993, (2, 9993))'
 check 'gzip removes what compressibility says' '[ "$(cat ds.gzip/train/* | wc -c)" -lt $((60 * 30001 * 6 / 10)) ]'
+w set equal.json dataset.compression=gzip dataset.compressibility=0.5 dataset.files=1 \
+	dataset.samples_per_file=20000 dataset.sample_bytes=128 dataset.chunk_bytes=128000 \
+	dataset.labels=false >short.json
+"$IOREEL" gen -q short.json ds.short
+check 'no more of samples that are less than a page' 'n=$(cat ds.short/train/* | wc -c) &&
+	[ $n -gt $((20000 * 128 * 4 / 10)) ] && [ $n -lt $((20000 * 128 * 6 / 10)) ]'
 
 cat >job.py <<'PY'
 import glob, sys, h5py
