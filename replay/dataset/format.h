@@ -44,6 +44,7 @@ struct format_storage {
 struct format_array {
 	int64_t rows, row_bytes;
 	int64_t chunk_bytes; /* decompressed; 0: contiguous */
+	int64_t chunk_rows;  /* of which a chunk has all, or a part of each */
 	/* It is at [@from, @to) of the file; of chunks: those at @place. */
 	int64_t from, to;
 	int64_t place[FORMAT_PLACES]; /* of some chunks */

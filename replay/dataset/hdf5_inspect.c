@@ -307,6 +307,7 @@ static void find_places(struct format_array *a, hid_t array)
 			return;
 	if (rank > 0 && chunk <= UINT32_MAX) {
 		a->chunk_bytes = (int64_t)chunk;
+		a->chunk_rows = (int64_t)shape[0];
 		find_chunks(a, array);
 	} else if (at < INT64_MAX / 2 &&
 		   !__builtin_add_overflow((int64_t)at, a->rows * a->row_bytes,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Samples that are a row of each of several arrays of a file, as an image, its mask and
- * its label in HDF5. The places of the reads show which arrays the job reads, and how
- * many rows at once.
+ * its label in HDF5. The places of the reads show which arrays the job reads, how many
+ * rows at once, and how many in all: a job may draw rows at random.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@
 #define STEPS_LEAST 8	 /* reads that show a common step of their places */
 #define APART_LEAST 0.5	 /* of the reads: the array is read in random order */
 #define SLICE_LEAST 0.75 /* of the bytes of an array: reads of as many rows */
+#define HELD_MOST 0.5	 /* of the rows: the buffer has them by chance */
 
 /* An array, and the reads of it. */
 struct seen {
@@ -36,6 +38,7 @@ struct seen {
 	 * rows with which reads begin; the rows of the first read that is no buffer,
 	 * bytes of reads of as many, and of all. */
 	int64_t step, slice, slice_bytes, bytes;
+	int64_t large, large_bytes;  /* reads of more than the buffer */
 	int64_t process_id, open_id; /* of the last read */
 	int64_t offset, end;	     /* of it; of a contiguous array */
 	int64_t ring[RING];	     /* places of the last chunks */
@@ -64,8 +67,9 @@ static bool is_held(const struct seen *s, int64_t offset, int64_t bytes)
 {
 	uint32_t held = chunks_held(s);
 
-	if (!s->is.chunk_bytes)
-		return bytes && offset >= s->offset &&
+	if (!s->is.chunk_bytes) /* larger reads go past the buffer */
+		return bytes && s->end - s->offset <= FIT_HDF5_BUFFER &&
+		       offset >= s->offset &&
 		       offset + s->is.row_bytes <= s->end;
 	for (uint32_t i = 0; i < held && i < s->ringed; i++)
 		if (s->ring[(s->ringed - 1 - i) % RING] == offset)
@@ -83,7 +87,11 @@ static void add_slice(struct seen *s, int64_t offset, int64_t bytes)
 		return;
 	s->bytes += bytes;
 	s->step = at % row ? 1 : workload_common_divisor(s->step, at / row);
-	if (bytes <= FIT_HDF5_BUFFER || at % row || bytes % row)
+	if (bytes <= FIT_HDF5_BUFFER)
+		return;
+	s->large++;
+	s->large_bytes += bytes;
+	if (at % row || bytes % row)
 		return;
 	if (!s->slice)
 		s->slice = bytes / row;
@@ -254,13 +262,17 @@ static bool is_read_again(const struct seen *s)
 	return s->again && (double)s->again >= AGAIN_LEAST * (double)s->reads;
 }
 
+static bool is_read_apart(const struct seen *s)
+{
+	return (double)s->apart >= APART_LEAST * (double)s->reads;
+}
+
 /* The rows of a read of @s, where they are the same as a rule. A small slice is read
  * with what is behind it: the places show it, unless an array that stays open gives
  * several of them from its buffer in turn. */
 static int64_t slice_of(const struct seen *s)
 {
-	bool shown = is_read_again(s) ||
-		     (double)s->apart >= APART_LEAST * (double)s->reads;
+	bool shown = is_read_again(s) || is_read_apart(s);
 
 	if ((double)s->slice_bytes >= SLICE_LEAST * (double)s->bytes &&
 	    s->slice)
@@ -270,6 +282,133 @@ static int64_t slice_of(const struct seen *s)
 		       ? s->step
 		       : 1;
 }
+
+/* --- rows that are drawn -------------------------------------------------- */
+
+/* The rows of a window: reads of more than the buffer that are apart and begin at any
+ * row, of one length or of several with this mean; 0: there are none. */
+static int64_t window_of(const struct seen *s)
+{
+	int64_t rows;
+
+	if (s->is.chunk_bytes || s->reads < STEPS_LEAST || !s->large ||
+	    !is_read_apart(s) ||
+	    (double)s->large_bytes < SLICE_LEAST * (double)s->bytes)
+		return 0;
+	rows = (double)s->slice_bytes >= SLICE_LEAST * (double)s->bytes
+		       ? s->slice
+		       : s->large_bytes / s->large / s->is.row_bytes;
+	return rows > 1 && rows <= s->is.rows && s->step % rows ? rows : 0;
+}
+
+/* Windows at random places are the samples, or the benchmark would read an epoch of rows.
+ * Their rows become one in all arrays of @a. Gives the rows of these. */
+static int put_windows(struct fit *f, struct arrays *a, int64_t *rows)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	int64_t n = 0, bytes;
+
+	for (uint32_t i = 0; !n && i < a->n; i++)
+		if (a->array[i].rows)
+			n = window_of(&a->array[i]);
+	if (!n)
+		return 0;
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct seen *s = &a->array[i];
+
+		s->is.rows /= n;
+		s->is.row_bytes *= n;
+		s->step = s->slice = 1;
+	}
+	*rows = d->samples_per_file = a->array[0].is.rows;
+	bytes = a->array[0].is.row_bytes;
+	f->windows = true;
+	free(d->sample_bytes.value);
+	d->sample_bytes.value = NULL;
+	d->sample_bytes.n = 0;
+	return quantiles_of(&d->sample_bytes, &bytes, 1, 1, f->err) ||
+	       fit_reason(f, "dataset.samples_per_file", 0.7,
+			  "reads begin at any row: a sample is a window of "
+			  "%lld rows, and those of the benchmark begin at "
+			  "multiples of them",
+			  (long long)n) ||
+	       fit_reason(f, "dataset.sample_bytes", 0.7,
+			  "the bytes of such a window");
+}
+
+/* The share of the rows that an array which stays open holds by chance, where they are
+ * in any order: the benchmark's holds them, too. */
+static double share_held(const struct seen *s)
+{
+	double row = (double)s->is.row_bytes, room = FIT_HDF5_BUFFER - row;
+
+	if (is_read_again(s))
+		return 0;
+	if (s->is.chunk_bytes)
+		return CHUNK_CACHE / ((double)s->is.rows * row);
+	return room > 0 ? room / (double)(s->is.to - s->is.from) : 0;
+}
+
+/* The rows that the training reads of @s, from its file; 0: not seen. A read that is
+ * apart is for a row, whatever is read with it. */
+static double count_rows(const struct fit *f, const struct seen *s)
+{
+	double row = (double)s->is.row_bytes, held = share_held(s), parts = 1;
+	double small = (double)s->reads - (double)s->large;
+
+	if (!is_read_again(s) && !is_read_apart(s))
+		return s->is.chunk_bytes ? 0 : (double)s->bytes / row;
+	if (held > HELD_MOST)
+		return 0;
+	if (s->is.chunk_bytes)
+		parts = ceil(row * (double)s->is.chunk_rows /
+			     (double)s->is.chunk_bytes);
+	else
+		small *= (double)f->w->access.slice_samples;
+	return (double)s->large_bytes / row + small / parts / (1 - held);
+}
+
+/* The bytes that the training reads, in those of the file @of. */
+static double all_files(const struct fit *f, const struct fit_file *of)
+{
+	double all = 0, of_file = 0;
+
+	for (uint32_t i = 0; i < f->visits; i++) {
+		all += (double)f->visit[i].bytes;
+		if (f->file + f->visit[i].file == of)
+			of_file += (double)f->visit[i].bytes;
+	}
+	return of_file > 0 ? all / of_file : 1;
+}
+
+/* Buffers around rows make the bytes many more than those of the rows: these are the
+ * epochs where none is marked, and windows have none. */
+static int put_epochs(struct fit *f)
+{
+	double rows = (double)f->w->dataset.samples_per_file * f->files;
+	int64_t n = f->windows ? 1 : llround(f->rows_read / rows);
+
+	if (f->marked || f->passes != f->epochs || !f->steps ||
+	    (f->rows_chunked && f->rows_read < rows))
+		return 0;
+	f->epochs = f->passes = f->w->epochs = n > 1 ? n : 1;
+	f->steps_of_epoch = (f->steps + f->epochs - 1) / f->epochs;
+	return fit_reason(f, "epochs", 0.3,
+			  f->windows ? "no epoch was marked, and windows show "
+				       "none: all steps are one"
+				     : "no epoch was marked: the rows that "
+				       "were read, of those of the files");
+}
+
+static int put_rows(struct fit *f, const struct seen *s,
+		    const struct fit_file *of)
+{
+	f->rows_chunked = s->is.chunk_bytes > 0;
+	f->rows_read = count_rows(f, s) * all_files(f, of);
+	return f->rows_read > 0 ? put_epochs(f) : 0;
+}
+
+/* --- all of them ---------------------------------------------------------- */
 
 /* The widest array that shows it has the rows of a slice. */
 static int put_slice(struct fit *f, const struct arrays *a)
@@ -288,7 +427,8 @@ static int put_slice(struct fit *f, const struct arrays *a)
 	return 0;
 }
 
-/* Each slice takes a read of an array that does not stay open. */
+/* Each slice takes a read of an array that does not stay open, or as many of them as
+ * reads draw. */
 static int put_reopen(struct fit *f, const struct arrays *a)
 {
 	int64_t slices = a->array[0].is.rows / f->w->access.slice_samples;
@@ -297,8 +437,9 @@ static int put_reopen(struct fit *f, const struct arrays *a)
 		const struct seen *s = &a->array[i];
 
 		if (!is_read_again(s) ||
-		    (double)a->array[0].reads <
-			    EACH_LEAST * (double)slices * (double)f->passes)
+		    (!(i == 0 && is_read_apart(s)) &&
+		     (double)s->reads <
+			     EACH_LEAST * (double)slices * (double)f->passes))
 			continue;
 		f->w->access.reopen_arrays = true;
 		return fit_reason(f, "access.reopen_arrays", 0.8,
@@ -310,7 +451,8 @@ static int put_reopen(struct fit *f, const struct arrays *a)
 	return 0;
 }
 
-static int judge(struct fit *f, struct arrays *a, int64_t rows)
+static int judge(struct fit *f, struct arrays *a, int64_t rows,
+		 const struct fit_file *of)
 {
 	int64_t largest = 0;
 	uint32_t n = 0, read;
@@ -324,7 +466,8 @@ static int judge(struct fit *f, struct arrays *a, int64_t rows)
 		return 0;
 	f->rows_from = a->array[0].is.from;
 	f->rows_to = a->array[0].is.to;
-	if (put_slice(f, a) || put_reopen(f, a))
+	if (put_windows(f, a, &rows) || put_slice(f, a) ||
+	    put_rows(f, &a->array[0], of) || put_reopen(f, a))
 		return -1;
 	read = sort_arrays(a, !f->w->access.reopen_arrays);
 	for (uint32_t i = 0; i < n; i++)
@@ -359,7 +502,7 @@ int fit_arrays(struct fit *f)
 	for (uint32_t i = 0; !rc && i < n; i++)
 		a.array[a.n++].is = is[i];
 	rc = rc || (n && (load_reads(f, of, &a) ||
-			  judge(f, &a, d->samples_per_file)));
+			  judge(f, &a, d->samples_per_file, of)));
 	free(is);
 	free(a.array);
 	return rc ? -1 : 0;

@@ -94,8 +94,13 @@ struct fit {
 	/* The array of which samples are rows, or the largest of several, is there in
 	 * each file; both 0: not known. */
 	int64_t rows_from, rows_to;
-	bool mapped;  /* most bytes were pages of mappings */
-	bool partial; /* archives of which some members are not read */
+	double rows_read;  /* of arrays, by the training; 0: not seen */
+	bool rows_chunked; /* by chunks, which several rows may share */
+	bool rows_drawn; /* they are not those of its epochs: the batch has them */
+	bool windows;	 /* samples are windows of rows at any place */
+	bool marked;	 /* epochs are */
+	bool mapped;	 /* most bytes were pages of mappings */
+	bool partial;	 /* archives of which some members are not read */
 };
 
 /* Say where the value of @key comes from, in place of what was said of it before.

@@ -14,6 +14,10 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
+/* More or fewer than the rows of the files by this share are drawn. */
+#define DRAWN_LEAST 0.1
+#define DRAWN_LEAST_CHUNKED 0.5 /* how many chunks a job holds is not seen */
+
 /* --- visits of files ------------------------------------------------------ */
 
 static int add_visit(struct fit *f, struct reel_view *v, uint32_t file,
@@ -415,7 +419,8 @@ static int fit_drawn_again(struct fit *f, bool files, int64_t *samples,
 	if (files) /* the last batch of an epoch has samples for less */
 		files = read - *samples >= f->ranks * w->pipeline.batch &&
 			f->visits >= 0.9 * (double)(read * opens * f->passes);
-	if ((!f->records && !files) || repeats < 2 || w->pipeline.repeats > 1)
+	if ((!f->records && !f->rows_drawn && !files) || repeats < 2 ||
+	    w->pipeline.repeats > 1)
 		return 0;
 	w->pipeline.repeats = repeats;
 	*samples *= repeats;
@@ -556,6 +561,22 @@ static int64_t batch_of_steps(int64_t samples, int64_t steps)
 	return most;
 }
 
+/* The rows of a step, where the job draws them: an epoch does not read each of @samples
+ * once, in @steps steps; 0: it does, or they are not seen. */
+static int64_t rows_of_step(struct fit *f, int64_t samples, int64_t steps)
+{
+	double rows = f->rows_read / (double)steps / (double)f->passes;
+	double each = rows * (double)steps / (double)samples;
+
+	double least = f->rows_chunked ? DRAWN_LEAST_CHUNKED : DRAWN_LEAST;
+
+	/* Rows of a block share their chunk. */
+	f->rows_drawn = rows >= 0.5 && fabs(each - 1) > least &&
+			!f->w->pipeline.in_memory &&
+			!(f->rows_chunked && f->w->pipeline.block > 1);
+	return f->rows_drawn ? llround(rows) : 0;
+}
+
 static int fit_batch(struct fit *f)
 {
 	struct workload *w = f->w;
@@ -575,6 +596,8 @@ static int fit_batch(struct fit *f)
 		return -1;
 	if (f->sample_a_visit || w->dataset.samples_per_file == 1)
 		read = llround((double)f->visits / opens / (double)f->passes);
+	if (!batch)
+		batch = rows_of_step(f, samples, steps);
 	if (read >= steps && read < samples)
 		batch_of_visits = (read + steps / 2) / steps;
 	w->pipeline.batch = batch	      ? batch
@@ -590,6 +613,13 @@ static int fit_batch(struct fit *f)
 		return fit_reason(f, "pipeline.batch", 0.8,
 				  "%u reads of samples in %lld steps",
 				  f->records, (long long)(f->steps * ranks));
+	if (f->rows_drawn)
+		return fit_reason(f, "pipeline.batch", 0.5,
+				  "reads of %s in %lld steps, which are not "
+				  "those of the files once in an epoch; rows "
+				  "of one read count as one",
+				  f->windows ? "windows" : "rows",
+				  (long long)(f->steps * ranks));
 	if (batch && f->batches_of_step > 1)
 		return fit_reason(f, "pipeline.batch", 0.8,
 				  "files that a worker read for each of %u "

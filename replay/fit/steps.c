@@ -234,7 +234,6 @@ int fit_steps(struct fit *f)
 {
 	struct workload *w = f->w;
 	int64_t steps;
-	bool marked;
 
 	if (fit_ask(f, "SELECT count(*) FROM v_rank", 0, &f->ranks) ||
 	    fit_ask(f, "SELECT min(rank) FROM v_rank WHERE steps > 0", 0,
@@ -252,8 +251,8 @@ int fit_steps(struct fit *f)
 	f->steps = steps;
 	if (fit_own_loop(f) || fit_mapped(f) || find_passes(f))
 		return -1;
-	marked = f->epochs > 0;
-	if (!marked && find_unmarked_epochs(f))
+	f->marked = f->epochs > 0;
+	if (!f->marked && find_unmarked_epochs(f))
 		return -1;
 	f->steps_of_epoch = steps ? (steps + f->epochs - 1) / f->epochs : 0;
 	w->ranks = f->ranks;
@@ -261,7 +260,7 @@ int fit_steps(struct fit *f)
 	if (!steps)
 		return fit_reason(f, "ranks", f->ranks ? 0.9 : 0,
 				  "processes of the job");
-	if (!marked)
+	if (!f->marked)
 		return fit_reason(f, "ranks", 0.95, "processes that step");
 	return fit_reason(
 		       f, "epochs", f->repeats ? 0.8 : 0.95,

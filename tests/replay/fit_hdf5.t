@@ -237,4 +237,53 @@ for how in 'l.h5 sequential kept' 'l.h5 shuffle named' 's.h5 sequential named' '
 	is "slices, $how: the rows of one" "$(key '["access"]["slice_samples"]')" 8
 	check_reads "slices, $how" median max
 done
+
+# Rows that are drawn: windows of them at random places, larger and smaller than the buffer,
+# of chunks, and sorted lists of rows. One of them marks no epoch.
+cat >drawn.py <<'PY'
+import contextlib, random, sys
+import h5py, numpy
+if sys.argv[1] == "make":
+    rng = numpy.random.default_rng(1)
+    with h5py.File("w.h5", "w") as f:
+        f["x"] = rng.random((30000, 32), dtype=numpy.float32)
+        f["y"] = numpy.arange(30000)
+    with h5py.File("i.h5", "w") as f:
+        f["x"] = rng.integers(0, 256, (2000, 4096), dtype=numpy.uint8)
+        f["y"] = numpy.arange(2000)
+    with h5py.File("z.h5", "w") as f:
+        f.create_dataset("x", data=rng.integers(0, 999, (30000, 32), dtype=numpy.int32),
+                         chunks=(300, 32), compression="gzip", compression_opts=1)
+    raise SystemExit
+import ioreel
+random.seed(1)
+def windows(f, name, least, most):
+    for _ in range(8):
+        n = random.randint(least, most)
+        at = random.randrange(30000 - n)
+        f[name][at:at + n]
+def rows(f, order):
+    at = sorted(order)
+    f["x"][at], f["y"][at]
+how = {"large": lambda f, _: windows(f, "x", 1024, 1024),
+       "varying": lambda f, _: windows(f, "x", 600, 1400),
+       "small": lambda f, _: windows(f, "x", 64, 64),
+       "chunked": lambda f, _: windows(f, "x", 64, 64),
+       "listed": rows, "unmarked": rows}[sys.argv[2]]
+with h5py.File(sys.argv[1], "r") as f:
+    for epoch in range(2):
+        order = random.sample(range(2000), 2000)
+        marked = sys.argv[2] != "unmarked"
+        with ioreel.span("epoch", epoch) if marked else contextlib.nullcontext():
+            for at in range(0, 2000, 40):
+                with ioreel.span("step"):
+                    how(f, order[at:at + 40])
+PY
+"$python" drawn.py make
+for how in 'w.h5 large' 'w.h5 varying' 'w.h5 small' 'z.h5 chunked' 'i.h5 listed' 'i.h5 unmarked'; do
+	rm -rf job.reel d
+	"$IOREEL" record -q -o job.reel -- "$python" drawn.py $how
+	check "drawn rows, $how: fit" '"$IOREEL" fit -q job.reel -o job.json'
+	check_reads "drawn rows, $how" mean median
+done
 finish
