@@ -11,6 +11,9 @@
  * the file is moved, modulo the file's size, and one behind the end to where the rest
  * of the sample has room; a read is cut at the end.
  *
+ * A chain with a state whose place or size follows from that of the file reads each
+ * sample once: until state 0 is next.
+ *
  * A chain without a seek is a stream: it asks for more at the end of its file alone,
  * and reads the bytes of the format, such as the headers of a tar, with the samples.
  */
@@ -24,6 +27,7 @@
 #include "replay/workload/quantiles.h"
 
 #define READ_MOST (1u << 30) /* of one call */
+#define ONCE_MOST 4096 /* states of a sample, where these follow the file */
 
 struct chain {
 	const struct dataset *d;
@@ -39,18 +43,26 @@ struct chain {
 	uint64_t due;		 /* of them, for the samples so far */
 	uint32_t state;		 /* of the next read */
 	bool begun;		 /* a read was made */
-	bool stream;
+	bool stream, once;
 	uint8_t *buf;
 	size_t room;
 	void *own; /* the memory, where it is not that of the reader */
 };
+
+static bool follows_file(const struct workload_access *a)
+{
+	for (uint32_t i = 0; i < a->chain_n; i++)
+		if (a->chain[i].from || a->chain[i].to_end)
+			return true;
+	return false;
+}
 
 bool chain_is_stream(const struct workload_access *a)
 {
 	for (uint32_t i = 0; i < a->chain_n; i++)
 		if (a->chain[i].stride)
 			return false;
-	return a->chain_n > 0;
+	return a->chain_n > 0 && !follows_file(a);
 }
 
 static int chain_close(void *state, struct reel_error *err)
@@ -74,7 +86,9 @@ static int make_room(struct chain *c, struct reel_error *err)
 	uint64_t most = 1;
 
 	for (uint32_t i = 0; i < a->chain_n; i++)
-		if ((uint64_t)a->chain[i].bytes > most)
+		if (a->chain[i].to_end)
+			most = c->size > most ? c->size : most;
+		else if ((uint64_t)a->chain[i].bytes > most)
 			most = (uint64_t)a->chain[i].bytes;
 	if (most > c->size)
 		most = c->size;
@@ -111,6 +125,7 @@ static int chain_open(void **state, const struct dataset *d, uint64_t file,
 	c->first = file * d->samples_per_file;
 	c->next = UINT64_MAX;
 	c->stream = chain_is_stream(io->access);
+	c->once = follows_file(io->access);
 	c->size = c->payload = dataset_file_bytes(d, file);
 	if (!dataset_path(d, file, &path, err)) {
 		c->fd = io_open(io, reel_buf_text(&path), true, err);
@@ -172,13 +187,21 @@ static uint64_t place(const struct chain *c,
 	int64_t size = (int64_t)c->size;
 	int64_t stride = c->begun ? s->stride : 0;
 	int64_t rest = (int64_t)(c->due > c->read ? c->due - c->read : 0);
-	int64_t to = (int64_t)c->at + stride, at = to % size;
+	int64_t to = (int64_t)c->at + stride, at;
 
+	if (s->from)
+		to = s->stride + (s->from == WORKLOAD_END ? size : 0);
+	at = to % size;
 	if (at < 0)
 		at += size;
-	if (to >= size && rest <= size && at > size - rest)
+	if (c->once && to < 0) /* the file is shorter than that */
+		at = 0;
+	if (!c->once && to >= size && rest <= size && at > size - rest)
 		at = size - rest;
 	*n = (uint64_t)s->bytes;
+	if (s->to_end)
+		*n = s->bytes < size - at ? (uint64_t)(size - at - s->bytes)
+					  : 0;
 	if (*n > c->size - (uint64_t)at)
 		*n = c->size - (uint64_t)at;
 	return (uint64_t)at;
@@ -192,7 +215,7 @@ static int read_state(struct chain *c, struct reel_error *err)
 
 	/* A stream asks for more at the end of its file, wherever the chain is. */
 	c->state = next_state(c, c->state, c->stream);
-	if (!s->bytes)
+	if (!s->bytes && !s->to_end)
 		return io_pread(c->io, c->fd, c->buf, 1, c->size, err) < 0 ? -1
 									   : 0;
 	at = place(c, s, &n);
@@ -246,6 +269,19 @@ static int read_stream(struct chain *c, struct reel_error *err)
 	return c->at == c->size ? read_end(c, err) : 0;
 }
 
+/* As often as a chain may have states, many times: it may not lead to the first. */
+static int read_once(struct chain *c, struct reel_error *err)
+{
+	begin_chain(c, c->next - 1);
+	for (uint32_t i = 0; c->size && i < ONCE_MOST; i++) {
+		if (read_state(c, err))
+			return -1;
+		if (!c->state)
+			break;
+	}
+	return 0;
+}
+
 static int chain_read(void *state, uint64_t sample, struct format_sample *out,
 		      struct reel_error *err)
 {
@@ -266,6 +302,8 @@ static int chain_read(void *state, uint64_t sample, struct format_sample *out,
 				 "it is shorter than it was made: it is empty");
 	if (c->stream)
 		return read_stream(c, err);
+	if (c->once)
+		return read_once(c, err);
 	/* A read of no bytes belongs to the one before it. */
 	while (c->read < c->due ||
 	       (c->begun && !c->io->access->chain[c->state].bytes))

@@ -450,6 +450,12 @@ int fit_chain(struct fit *f)
 			  : c->whole / PARTS;
 	c->by_place = true;
 	rc = each_read(c, count_kind);
+	if (rc > 0 && f->w->dataset.format == WORKLOAD_RAW) {
+		rc = fit_sequence(f);
+		if (rc)
+			goto out;
+		rc = 1;
+	}
 	if (rc > 0 || (!rc && !seeks(c))) {
 		forget_places(c);
 		rc = each_read(c, count_kind);
@@ -460,8 +466,9 @@ int fit_chain(struct fit *f)
 				KINDS_MOST);
 	else if (!rc)
 		rc = judge(c);
+out:
 	free(c->kind);
 	reel_intmap_fini(&c->seen);
 	free(c);
-	return rc ? -1 : 0;
+	return rc < 0 ? -1 : 0;
 }

@@ -242,6 +242,7 @@ void fit_own_loop_fini(struct fit *f);
 int fit_memory(struct fit *f);
 int fit_samples(struct fit *f);
 int fit_chain(struct fit *f);	  /* of fit_samples() */
+int fit_sequence(struct fit *f);  /* of fit_chain(): 1, 0: it is none, -1 */
 int fit_arrays(struct fit *f);	  /* of fit_samples() */
 int fit_records(struct fit *f);	  /* of fit_samples() */
 int fit_members(struct fit *f);	  /* of fit_samples() */

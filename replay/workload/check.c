@@ -130,7 +130,7 @@ static void check_chain_ends(const struct workload_access *a,
 	bool more = true;
 
 	for (uint32_t i = 0; i < a->chain_n; i++)
-		reads[i] = a->chain[i].bytes > 0;
+		reads[i] = a->chain[i].bytes > 0 || a->chain[i].to_end;
 	while (more) {
 		more = false;
 		for (uint32_t i = 0; i < a->chain_n; i++)
@@ -143,6 +143,21 @@ static void check_chain_ends(const struct workload_access *a,
 			workload_fault(f,
 				       "access.chain[%u]: it and the states "
 				       "after it read no bytes",
+				       i);
+}
+
+/* Places in the file are those of its one sample. */
+static void check_chain_places(const struct workload *w,
+			       struct workload_faults *f)
+{
+	const struct workload_access *a = &w->access;
+
+	for (uint32_t i = 0; i < a->chain_n; i++)
+		if ((a->chain[i].from || a->chain[i].to_end) &&
+		    w->dataset.samples_per_file > 1)
+			workload_fault(f,
+				       "access.chain[%u]: from and to_end are "
+				       "only of files of one sample",
 				       i);
 }
 
@@ -179,6 +194,7 @@ static void check_access(const struct workload *w, struct workload_faults *f)
 			       "access.transfer_bytes: %" PRId64
 			       " is no multiple of %d, which direct needs",
 			       a->transfer_bytes, DIRECT_BYTES);
+	check_chain_places(w, f);
 	for (uint32_t i = 0; i < a->chain_n; i++) {
 		double sum = 0;
 

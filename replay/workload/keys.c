@@ -65,6 +65,7 @@ static const char *const formats[] = {
 	"raw",	"indexed", "tfrecord", "npy",	  "npz",	 "hdf5", "csv",
 	"jpeg", "png",	   "tar",      "parquet", "safetensors", NULL};
 static const char *const compressions[] = {"none", "gzip", NULL};
+static const char *const froms[] = {"last", "start", "end", NULL};
 static const char *const apis[] = {"posix", "mpiio", "mmap", NULL};
 static const char *const units[] = {"process", "thread", NULL};
 static const char *const orders[] = {"sequential", "shuffle", "window", NULL};
@@ -123,6 +124,8 @@ static const struct workload_key evaluation[] = {
 static const struct workload_key access_state[] = {
 	INTEGER(workload_access_state, bytes, 0, MOST_BYTES, 0),
 	INTEGER(workload_access_state, stride, -MOST_BYTES, MOST_BYTES, 0),
+	WORD(workload_access_state, from, froms, WORKLOAD_LAST),
+	BOOL(workload_access_state, to_end, 0),
 	NUMBERS(workload_access_state, next, KEY_REALS, 0, 1, 64),
 	END,
 };

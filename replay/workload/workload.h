@@ -89,11 +89,15 @@ struct workload_evaluation {
 	struct quantiles sample_ns; /* none: that of preprocess */
 };
 
+enum workload_from { WORKLOAD_LAST, WORKLOAD_START, WORKLOAD_END };
+
 /* A state of the chain: a read of @bytes (0: one that asks at the end of the file),
- * @stride bytes behind the end of the one before it; @next: the probability of each
- * state after it. */
+ * @stride bytes behind the end of the one before it, or the start or the end of the
+ * file; @next: the probability of each state after it. */
 struct workload_access_state {
 	int64_t bytes, stride;
+	int from;    /* enum workload_from */
+	bool to_end; /* it reads all but the last @bytes of the file */
 	double *next;
 	uint32_t next_n;
 };

@@ -44,6 +44,10 @@ for epoch in range(2):
                           (4096, 8192), (4096, 0), (40000, 4096), (4096, 44096), (30000, 48192),
                           (4096, 78192), (4096, size - 4096)):
                 os.pread(fd, n, at)
+        elif how == "places":  # as torch.load() of tensors of several sizes
+            for n, at in ((4096, 0), (22, size - 22), (4096, 0), (size - 5000, 4096),
+                          (500 + size // 777 % 3, size - 800)):
+                os.pread(fd, n, at)
         os.close(fd)
 P
 # recorded NAME SUFFIX BYTES HOW: data, a recording, and its workload NAME.json.
@@ -88,6 +92,16 @@ for n in 4096, 65536:
 assert abs(sum(b.values()) / sum(a.values()) - 1) < 0.15, (a, b)"'
 check 'an archive: each file is read by the same reads, parts of it twice' 'recorded archive bin 84000 archive && as_recorded archive archive && cmp a b &&
 	[ "$(field archive.json "round(d[\"access\"][\"chain_share\"] * 84000), d[\"dataset\"][\"sample_bytes\"]")" = "(102790, 84000)" ]'
+
+mkdir places.d
+for i in $(seq 10 69); do
+	head -c $((20000 + i * 777)) /dev/urandom >places.d/part_$i.bin
+done
+check 'archives of many sizes: each is read by the same reads, to their ends' '"$IOREEL" record -q -o places.reel -- python3 job.py places.d places &&
+	"$IOREEL" fit -q places.reel -o places.json && as_recorded places places && [ "$(field places.json "len(d[\"access\"][\"chain\"])")" = 5 ] &&
+	grep -v "^50[0-9]:" a >a.large && grep -v "^50[0-9]:" b | cmp - a.large && [ "$(grep "^50[0-9]:" b)" = "501: 120" ]'
+check 'their places are those of one sample' '! "$IOREEL" workload set places.json dataset.samples_per_file=2 >out 2>err &&
+	grep -q "access.chain\[0\]: from and to_end are only of files of one sample" err'
 
 # A header and a segment at a random place, of which one is shorter: the few bytes by which
 # the mean of the others differs are no reason to read one more.
