@@ -10,8 +10,9 @@
 #include "replay/workload/workload.h"
 
 #define PAGE 4096
-#define FAULTS_LEAST 32 /* that show where samples are */
-#define PART_MOST 0.25	/* of a file, that a visit touches */
+#define FAULTS_LEAST 32	   /* that show where samples are */
+#define AROUND_MOST 262144 /* bytes around a page that a fault maps */
+#define PART_MOST 0.25	   /* of a file, that a visit touches */
 
 /* Does a job map whole files of @format, as numpy.memmap() does? */
 static bool is_array(int format)
@@ -138,18 +139,33 @@ static int visits_of_step(struct fit *f)
 	return rc;
 }
 
+/* The bytes that were mapped by each of the @faults. */
+static int64_t bytes_of_fault(const struct fit *f, uint32_t faults)
+{
+	int64_t bytes = 0;
+
+	for (uint32_t i = 0; i < f->files; i++)
+		bytes += f->file[i].read_bytes;
+	return bytes / faults;
+}
+
 /* Each fault in a place of its own is a sample: the kernel reads and maps what is around
- * it. */
+ * it. Pages of a large folio, which are mapped at once, hide the samples in them. */
 static int a_sample_a_fault(struct fit *f, const struct fit_places *p)
 {
-	int64_t page = PAGE;
+	int64_t page = PAGE, mapped = bytes_of_fault(f, p->reads);
+	bool hides = mapped > AROUND_MOST;
 
 	put_samples(f, PAGE);
 	f->records = p->reads;
-	return faults_of_step(f) || fit_sizes(f, &page, 1, false) ||
-	       fit_reason(f, "dataset.samples_per_file", 0.6,
-			  "%u page faults, of which each is a sample",
-			  p->reads) ||
+	return fit_sizes(f, &page, 1, false) ||
+	       fit_reason(f, "dataset.samples_per_file", hides ? 0.2 : 0.6,
+			  hides ? "%u page faults, of which each is a sample; "
+				  "the kernel mapped %lld KiB by each, and "
+				  "samples of the job in these had no fault of "
+				  "their own"
+				: "%u page faults, of which each is a sample",
+			  p->reads, (long long)mapped / 1024) ||
 	       fit_reason(f, "dataset.sample_bytes", 0.5,
 			  "a page: how much of its neighbours the job needs is "
 			  "not seen");
@@ -179,8 +195,9 @@ static int a_sample_a_visit(struct fit *f)
 /* Several processes touch the same pages, the kernel maps their neighbours too, and a
  * mapping that stays shows them in its first epoch alone: an epoch reads what was
  * touched, each file once at most. */
-static int a_sample_a_step(struct fit *f)
+static int a_sample_a_step(struct fit *f, bool faults)
 {
+	f->records_of_step = 0;
 	for (uint32_t i = 0; i < f->files; i++)
 		if (f->file[i].read_bytes < f->file[i].size)
 			f->file[i].size = f->file[i].read_bytes;
@@ -189,7 +206,10 @@ static int a_sample_a_step(struct fit *f)
 	       fit_reason(
 		       f, "dataset.samples_per_file", 0.1,
 		       "the files are mapped, and their pages do not show the "
-		       "samples; a step counts as one") ||
+		       "samples; a step counts as one%s",
+		       faults ? ""
+			      : "; ioreel record --mmap faults may show "
+				"them") ||
 	       fit_reason(f, "dataset.sample_bytes", 0.3,
 			  "pages that were touched, each file once at most, "
 			  "by samples_per_file");
@@ -201,10 +221,14 @@ int fit_pages(struct fit *f)
 
 	if (fit_order_of_records(f, &places))
 		return -1;
-	if (places.reads >= FAULTS_LEAST && fabs(places.tau) < 0.4)
-		return a_sample_a_fault(f, &places);
+	if (places.reads >= FAULTS_LEAST && fabs(places.tau) < 0.4) {
+		if (faults_of_step(f))
+			return -1;
+		if (f->records_of_step)
+			return a_sample_a_fault(f, &places);
+	}
 	if (fit_maps_in_steps(f) && (fit_read_share(f) < PART_MOST ||
 				     (f->ranks <= 1 && fit_reopens(f))))
 		return a_sample_a_visit(f);
-	return a_sample_a_step(f);
+	return a_sample_a_step(f, places.reads > 0);
 }

@@ -26,7 +26,9 @@ PY
 for mode in pages faults; do
 	rm -rf job.reel d
 	"$IOREEL" record -q --mmap $mode -o job.reel -- python3 job.py
-	check "$mode: fit" '"$IOREEL" fit -q job.reel -o job.json'
+	check "$mode: fit" '"$IOREEL" fit job.reel -o job.json 2>why'
+	[ $mode = faults ] ||
+		check 'faults may show the samples' 'grep -q "^dataset.samples_per_file .*; ioreel record --mmap faults may show them" why'
 	is "$mode: the benchmark maps it" "$(key '["access"]["api"]') $(key '["dataset"]["format"]')" 'mmap npy'
 	"$IOREEL" gen -q job.json d
 	check "$mode: it runs" '"$IOREEL" run -q --json job.json --data d >r.json'
@@ -65,4 +67,29 @@ is 'they are saved by steps' "$(key '["checkpoint"]["every_steps"]')" 20
 "$IOREEL" gen -q job.json d
 "$IOREEL" run -q --json job.json --data d >r.json
 is 'as many steps' "$(python3 -c 'import json; print(json.load(open("r.json"))["steps"])')" 61
+
+# A mapping that stays has a fault for a page once: most steps have none, and those of the
+# others are no samples.
+cat >stays.py <<'PY'
+import mmap, random, ioreel
+random.seed(1)
+with open("tokens.npy", "rb") as f:
+    array = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+order = random.sample(range(4000), 400)
+for step in range(40):
+    with ioreel.span("step", step):
+        for i in order[100 * (step % 4):100 * (step % 4) + 100]:
+            array[128 + 4096 * i]
+PY
+rm -rf d
+"$IOREEL" record -q --mmap faults -o stays.reel -- python3 stays.py
+check 'steps without faults: fit' '"$IOREEL" fit stays.reel -o job.json 2>why'
+check 'steps without faults: these are no samples' 'grep -q "^dataset.samples_per_file .*a step counts as one$" why'
+"$IOREEL" gen -q job.json d
+"$IOREEL" run -q job.json --data d -o run.db >out
+"$IOREEL" compare --json --class data stays.reel run.db >compared
+check 'steps without faults: as many bytes are mapped' 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}[\"bytes read\"]
+assert abs(f[\"d\"]) < 0.05, f"'
 finish
