@@ -14,6 +14,7 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
+#define AT_ONCE_LEAST 0.9 /* of the visits */
 #define OTHERS_LEAST 0.01 /* share of the read bytes */
 
 /* --- formats by name ------------------------------------------------------ */
@@ -361,12 +362,45 @@ static int say_files(struct fit *f)
 			  f->files, f->other_files, 100 * f->other_share);
 }
 
+/* Does the reader of @format seek in a file that is no smaller than its buffers? */
+static bool seeks(int format)
+{
+	return format == WORKLOAD_PARQUET || format == WORKLOAD_HDF5 ||
+	       format == WORKLOAD_NPZ || format == WORKLOAD_SAFETENSORS;
+}
+
+/* Most visits read a whole file at once, as a job that decodes it in memory. */
+static bool reads_at_once(const struct fit *f)
+{
+	uint32_t whole = 0;
+
+	for (uint32_t i = 0; i < f->visits; i++) {
+		const struct fit_visit *v = &f->visit[i];
+
+		whole += v->reads == 1 && v->starts == 1 &&
+			 v->bytes > FIT_BUFFER_MOST &&
+			 v->bytes == f->file[v->file].size;
+	}
+	return f->visits && whole >= AT_ONCE_LEAST * f->visits;
+}
+
 int fit_file_keys(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
+	const struct format *format = format_of(d->format);
 
 	d->files = f->files;
 	d->folders = count_folders(f);
+	if (seeks(d->format) && reads_at_once(f)) {
+		d->format = WORKLOAD_RAW;
+		return fit_reason(f, "dataset.format", 0.9,
+				  "%s by the names of the files, but each is "
+				  "read whole by one read, and decoded in "
+				  "memory: those of the benchmark have no "
+				  "format",
+				  format->name) ||
+		       say_files(f);
+	}
 	return fit_reason(f, "dataset.format", d->format ? 0.95 : 0.5,
 			  d->format
 				  ? "the names of the files that were read "

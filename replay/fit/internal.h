@@ -16,6 +16,8 @@ struct workload;
 #define FIT_SAFETENSORS_OPENS 2
 /* The buffer of libhdf5 for an open array that is contiguous. */
 #define FIT_HDF5_BUFFER 65536
+/* The buffer of a file of Python. */
+#define FIT_BUFFER_MOST 131072
 
 /* A file of the data set. */
 struct fit_file {

@@ -16,8 +16,7 @@
 
 #define SERIES_MOST 4096 /* steps whose order is kept */
 #define FILES_LEAST 8
-#define BUFFER_MOST 131072 /* of a file of Python */
-#define REPEATS_LEAST 6	   /* by chance: so that their absence shows passes */
+#define REPEATS_LEAST 6 /* by chance: so that their absence shows passes */
 
 int fit_ask(struct fit *f, const char *sql, int64_t otherwise, int64_t *out)
 {
@@ -182,7 +181,7 @@ static uint32_t passes_of(const struct fit *f, const struct fit_visit *v)
 	    v->least_end >= size)
 		return 0;
 	if (format && !format->any_order && v->starts == 1 &&
-	    v->bytes - size <= BUFFER_MOST && passes > 1)
+	    v->bytes - size <= FIT_BUFFER_MOST && passes > 1)
 		return 1;
 	return passes < 0.25   ? 0
 	       : passes < 1.75 ? 1

@@ -298,4 +298,33 @@ for epoch in range(2):
             open("z/c/0.%d" % i, "rb").read()
 PY
 is 'two kinds of files are' "$(files two_kinds)" '10 30000'
+
+# Files of a format that the job reads at once, and decodes in memory.
+mkdir p
+for i in 0 1 2 3 4 5 6 7; do
+	head -c $((300000 + i * 7777)) /dev/urandom >p/$i.parquet
+	head -c 30000 /dev/urandom >p/small_$i.safetensors
+done
+for kind in 'whole p/%d.parquet' 'small p/small_%d.safetensors'; do
+	set -- $kind
+	job $1 <<PY
+import ioreel
+for epoch in range(2):
+    with ioreel.span("epoch", epoch):
+        for step in ioreel.steps(range(8)):
+            open("$2" % step, "rb").read()
+PY
+done
+is 'files that are read whole: the benchmark needs no format' \
+	"$(python3 -c "import json; print(json.load(open('whole.json'))['dataset']['format'])")" raw
+"$IOREEL" gen -q whole.json whole.data
+"$IOREEL" run -q whole.json --data whole.data -o whole.db >out
+"$IOREEL" compare --json --class data whole.reel whole.db >compared
+check 'files that are read whole: their bytes, by reads of their sizes' 'python3 -c "
+import json
+f = {x[\"name\"]: x for x in json.load(open(\"compared\"))[\"factors\"]}
+for name in \"bytes read\", \"transfer size, mean\", \"transfer size, min\", \"transfer size, max\":
+    assert abs(f[name][\"d\"]) < 0.001, (name, f[name])"'
+is 'small ones may be in a buffer of their reader' \
+	"$(python3 -c "import json; print(json.load(open('small.json'))['dataset']['format'])")" safetensors
 finish
