@@ -310,6 +310,7 @@ int fit_files(struct fit *f)
 {
 	struct workload_dataset *d = &f->w->dataset;
 	struct by_suffix suffix[SUFFIXES_MOST] = {0};
+	struct workload_job *job = &f->w->job;
 	struct reel_view v;
 	double bytes, others = 0, all = 0;
 	uint32_t room = 0;
@@ -319,8 +320,8 @@ int fit_files(struct fit *f)
 		return -1;
 	if (!reel_view_open(&v, f->st,
 			    READ_FILES
-			    "SELECT file_id, path, size_bytes, opens, "
-			    "read_bytes FROM data ORDER BY path",
+			    "SELECT file_id, path, size_bytes, opens, reads, "
+			    "read_bytes, mapped_bytes FROM data ORDER BY path",
 			    f->err))
 		while (!rc && reel_view_next(&v)) {
 			bytes = (double)reel_view_int(&v, "read_bytes");
@@ -328,6 +329,10 @@ int fit_files(struct fit *f)
 			if (is_of(d->format, reel_view_text(&v, "path"),
 				  suffix)) {
 				rc = add_file(f, &v, &room);
+				job->read_bytes += (int64_t)bytes;
+				job->read_calls += reel_view_int(&v, "reads");
+				f->maps |=
+					reel_view_int(&v, "mapped_bytes") > 0;
 			} else {
 				others += bytes;
 				f->other_files++;

@@ -40,6 +40,16 @@ int fit_reason(struct fit *f, const char *key, double confidence,
 	return 0;
 }
 
+/* The bytes of mappings are no calls, and not exact. */
+static void keep_job(struct fit *f)
+{
+	struct workload_job *job = &f->w->job;
+
+	job->steps = f->steps;
+	if (f->maps || job->steps < 1 || job->read_calls < 1)
+		*job = (struct workload_job){0};
+}
+
 /* The last part of the job's name, with the characters of a name. */
 static int fit_name(struct fit *f)
 {
@@ -86,6 +96,7 @@ int workload_fit(struct workload *w, struct reel_store *st,
 		 fit_metadata(&f) || fit_compression(&f) || fit_pipeline(&f) ||
 		 fit_compute(&f) || fit_evaluation(&f) || fit_checkpoints(&f);
 
+	keep_job(&f);
 	fit_fini(&f);
 	return rc ? -1 : 0;
 }

@@ -101,6 +101,7 @@ struct fit {
 	bool rows_drawn; /* they are not those of its epochs: the batch has them */
 	bool windows;	 /* samples are windows of rows at any place */
 	bool marked;	 /* epochs are */
+	bool maps;	 /* some files are mapped */
 	bool mapped;	 /* most bytes were pages of mappings */
 	bool partial;	 /* archives of which some members are not read */
 };

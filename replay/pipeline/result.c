@@ -188,6 +188,25 @@ static double cache_share(const struct run_result *r)
 	return share > 0 ? share : 0;
 }
 
+/* Did the run read, in the steps of the recorded job, whose reads are known? */
+static bool is_as_job(const struct workload *w, const struct run_result *r,
+		      int ranks)
+{
+	return !r->stopped && r->io.read_calls && w->job.steps > 0 &&
+	       w->job.steps == (int64_t)r->steps_n &&
+	       (w->ranks > 1 ? w->ranks : 1) == ranks;
+}
+
+static json_t *job_document(const struct workload *w,
+			    const struct run_result *r, int ranks)
+{
+	if (!is_as_job(w, r, ranks))
+		return json_null();
+	return json_pack("{s:I, s:I}", "read_bytes",
+			 (json_int_t)w->job.read_bytes, "read_calls",
+			 (json_int_t)w->job.read_calls);
+}
+
 json_t *run_result_document(const struct workload *w,
 			    const struct run_result *r, int ranks)
 {
@@ -195,7 +214,7 @@ json_t *run_result_document(const struct workload *w,
 
 	return json_pack(
 		"{s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
-		"s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
+		"s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
 		"format", FORMAT, "workload", w->name, "ranks", ranks,
 		"complete", !r->stopped, "au_percent",
 		maybe_real(run_au_percent(r, false)), "au_with_barrier_percent",
@@ -207,11 +226,11 @@ json_t *run_result_document(const struct workload *w,
 		(json_int_t)r->io.read_calls, "write_bytes",
 		(json_int_t)r->io.write_bytes, "write_calls",
 		(json_int_t)r->io.write_calls, "other_calls",
-		(json_int_t)r->io.other_calls, "wall_s", seconds(r->wall_ns),
-		"time", times(&r->time), "cache_share",
-		maybe_real(cache_share(r)), "read_latency", latency(&r->io),
-		"evaluation_s", seconds(r->evaluation_ns), "checkpoints",
-		(json_int_t)r->checkpoints, "checkpoint_s",
+		(json_int_t)r->io.other_calls, "job", job_document(w, r, ranks),
+		"wall_s", seconds(r->wall_ns), "time", times(&r->time),
+		"cache_share", maybe_real(cache_share(r)), "read_latency",
+		latency(&r->io), "evaluation_s", seconds(r->evaluation_ns),
+		"checkpoints", (json_int_t)r->checkpoints, "checkpoint_s",
 		seconds(r->checkpoint_ns), "epochs", epochs(r), "per_step",
 		steps(r));
 }
@@ -248,6 +267,33 @@ static void print_times(const struct run_times *t)
 	putchar('\n');
 }
 
+/* The difference of @is to @was, as "-3 %" or "2.1 times". */
+static const char *difference(char out[REEL_NUM], double is, double was)
+{
+	if (is >= 2 * was)
+		snprintf(out, REEL_NUM, "%.3g times", is / was);
+	else
+		snprintf(out, REEL_NUM, "%+.2g %%", 100 * (is - was) / was);
+	return out;
+}
+
+/* How like the job the run is: a wrong guess of fit is seen here. */
+static void print_job(const struct workload *w, const struct run_result *r,
+		      int ranks)
+{
+	char a[REEL_NUM], b[REEL_NUM], c[REEL_NUM], d[REEL_NUM];
+
+	if (!is_as_job(w, r, ranks))
+		return;
+	printf("the job read  %s in %s calls; this run: bytes %s, calls %s\n",
+	       reel_num_bytes(a, (double)w->job.read_bytes),
+	       reel_num_count(b, w->job.read_calls),
+	       difference(c, (double)r->io.read_bytes,
+			  (double)w->job.read_bytes),
+	       difference(d, (double)r->io.read_calls,
+			  (double)w->job.read_calls));
+}
+
 int run_result_print(const struct workload *w, const struct run_result *r,
 		     int ranks)
 {
@@ -275,6 +321,7 @@ int run_result_print(const struct workload *w, const struct run_result *r,
 	       reel_num_bytes(a, (double)r->io.read_bytes),
 	       reel_num_count(b, (int64_t)r->io.read_calls),
 	       reel_num_rate(c, (double)r->io.read_bytes / wall_s));
+	print_job(w, r, ranks);
 	printf("page cache    %s of the bytes%s\n",
 	       reel_num_percent(d, cache_share(r)),
 	       cache_share(r) > 0.5 ? ": this measured the memory, not the "

@@ -7,6 +7,7 @@
 #define MOST_COUNT 1e9		      /* files, steps */
 #define MOST_SAMPLES 1e12	      /* of a file */
 #define MOST_BYTES 1125899906842624.0 /* 2^50 */
+#define MOST_READ 9007199254740992.0  /* 2^53, of a job */
 #define MOST_NS 86400e9		      /* a day */
 #define MOST_SEED 9007199254740991.0  /* 2^53 - 1 */
 
@@ -275,6 +276,13 @@ static const struct workload_key rules[] = {
 	END,
 };
 
+static const struct workload_key job[] = {
+	INTEGER(workload_job, steps, 0, MOST_COUNT, 0),
+	INTEGER(workload_job, read_bytes, 0, MOST_READ, 0),
+	INTEGER(workload_job, read_calls, 0, MOST_READ, 0),
+	END,
+};
+
 static const struct workload_key reason[] = {
 	TEXT(workload_reason, key, KEY_TEXT),
 	REAL(workload_reason, confidence, 0, 1, 0),
@@ -302,6 +310,7 @@ const struct workload_key workload_keys[] = {
 	WORD(workload, cache, caches, WORKLOAD_AS_IS),
 	GROUP(workload, what_if, what_if),
 	GROUP(workload, rules, rules),
+	GROUP(workload, job, job),
 	LIST(workload, fit, reason, workload_reason, 256),
 	END,
 };

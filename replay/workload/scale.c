@@ -82,6 +82,7 @@ static void scale_sample(struct workload_dataset *d, double factor)
 void workload_scale(struct workload *w, double scale)
 {
 	struct workload_dataset *d = &w->dataset;
+	bool whole = scale >= 1;
 	double samples = (double)d->files * (double)d->samples_per_file;
 	double least = STEPS_LEAST * (double)w->pipeline.batch, count = scale;
 
@@ -92,6 +93,8 @@ void workload_scale(struct workload *w, double scale)
 	scale /= count;
 	if (d->files)
 		scale_count(d, count);
+	if (!whole)
+		w->job = (struct workload_job){0};
 	w->evaluation.files = scaled(w->evaluation.files, count);
 	if (w->total_steps)
 		w->total_steps = scaled(w->total_steps, count);

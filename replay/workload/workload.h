@@ -318,6 +318,13 @@ struct workload_rules {
 	int64_t accelerator_memory_bytes; /* 0: not known */
 };
 
+/* Reads of the recorded job, of the files of the data set: a run of as many steps
+ * shows how like it is. */
+struct workload_job {
+	int64_t steps; /* of a rank; 0: nothing is known */
+	int64_t read_bytes, read_calls;
+};
+
 /* One factor is changed; 1 is the recorded value. */
 struct workload_what_if {
 	double compute_scale, preprocess_scale;
@@ -350,6 +357,7 @@ struct workload {
 	int cache; /* enum workload_cache */
 	struct workload_what_if what_if;
 	struct workload_rules rules;
+	struct workload_job job;
 	struct workload_reason *fit;
 	uint32_t fit_n;
 };

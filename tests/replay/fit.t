@@ -130,6 +130,10 @@ work = d[\"preprocess\"][\"sample_ns\"][\"quantiles\"]
 print(work, d[\"pipeline\"])
 assert work[0] >= 1990000 and d[\"pipeline\"][\"take_ns\"]
 "'
+is 'a thread reads ahead: the reads of the job' \
+	"$(key threads.json job.read_calls) $(key threads.json job.read_bytes)" \
+	"$("$IOREEL" sql --format tsv threads.reel "SELECT sum(reads) || ' ' || sum(read_bytes) AS r FROM v_file
+		WHERE class = 'data' AND read_bytes > 0 AND write_bytes = 0" | tail -n 1)"
 check 'a thread reads ahead: gen and run' 'ioreel gen -q threads.json threads.gen &&
 	ioreel run -q threads.json --data threads.gen --json >threads.out &&
 	[ "$(key threads.out samples)" = 160 ]'

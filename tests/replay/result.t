@@ -60,6 +60,13 @@ fi
 check 'fewer ranks than those of the job are said' '
 	$run --set ranks=2 | grep -q "^ranks  *1, the job had 2: mpirun -n 2 ioreel-mpi run" &&
 	! $run | grep -q "^ranks"'
+w set base.json job.steps=30 job.read_bytes=1000000 job.read_calls=10 >job.json
+fits 'a run of as many steps as the job has its reads beside it' "$IOREEL run job.json --data ds" \
+	'd["job"] == {"read_bytes": 1000000, "read_calls": 10}'
+fits 'not one of other steps' "$IOREEL run job.json --data ds --set epochs=1" 'd["job"] is None'
+fits 'nor one without reads' "$IOREEL run job.json --null" 'd["job"] is None'
+check 'the difference is said' '"$IOREEL" run job.json --data ds >out
+	grep -q "^the job read  1.00 MB in 10 calls; this run: bytes [2-9][.0-9]* times, calls [0-9.]* times" out || { cat out; false; }'
 check 'stopped by a signal' '"$IOREEL" run base.json --data ds --json --set compute.step_ns=50000000 >r.json 2>err & pid=$!
 	sleep 1; kill -INT $pid; wait $pid; [ $? = 130 ] && python3 valid.py "$schema" r.json && grep -q "\"complete\": false" r.json'
 
