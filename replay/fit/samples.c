@@ -242,7 +242,8 @@ static int sample_a_row(struct fit *f, const struct format *format)
 static int sample_a_file(struct fit *f, const struct format *format)
 {
 	/* Fewer files than steps: a sample is a part of one. */
-	bool parts = f->files < f->steps_of_epoch && !fit_reopens(f);
+	bool parts = f->files < f->steps_of_epoch &&
+		     (!fit_reopens(f) || f->steps > f->visits);
 
 	if (parts && !is_picture(f->w->dataset.format))
 		return sample_a_row(f, format);
@@ -440,6 +441,7 @@ static int samples_of_files(struct fit *f)
 		if (f->partial)
 			return 0;
 		return f->files < f->steps_of_epoch && fit_reopens(f) &&
+				       f->steps <= f->visits &&
 				       !fit_reads_whole(f)
 			       ? sample_a_visit(f)
 			       : sample_a_file(f, format);

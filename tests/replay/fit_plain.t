@@ -269,6 +269,30 @@ d = json.load(open(\"job.json\"))[\"dataset\"][\"sample_bytes\"]
 sizes = d[\"quantiles\"] if isinstance(d, dict) else [d]
 assert all(abs(x - 65536) < 1000 for x in sizes), sizes"'
 
+# One file that is opened once for the steps of an epoch: its two opens are no samples.
+cat >one.py <<'PY'
+import glob, ioreel, mmap, random
+random.seed(1)
+name = sorted(glob.glob("shards/*/*.safetensors"))[0]
+for epoch in range(2):
+    maps = []
+    with ioreel.span("epoch", epoch):
+        for step in range(40):
+            with ioreel.span("step"):
+                with ioreel.span("fetch"), ioreel.span("preprocess"):
+                    while len(maps) < 2:
+                        with open(name, "rb") as f:
+                            maps.append(mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ))
+                        maps[-1][:8]
+                    for _ in range(4):
+                        at = random.randrange(len(maps[1]) - 4096)
+                        maps[1][at:at + 4096]
+PY
+"$IOREEL" record -q -o one.reel -- python3 one.py
+check 'one file of safetensors: fit' '"$IOREEL" fit -q one.reel -o job.json'
+check 'as many steps as the job makes' '"$IOREEL" gen -q job.json one && "$IOREEL" run -q job.json --data one --json >one.out &&
+	python3 -c "import json; d = json.load(open(\"one.out\")); print(d[\"steps\"]); assert d[\"steps\"] == 80"'
+
 # A file of safetensors each, as load_file() reads it: by two opens too.
 sed 's/"files": 4/"files": 32/; s/"samples_per_file": 10/"samples_per_file": 1/' shards.json >each.json
 "$IOREEL" gen -q each.json each
