@@ -267,9 +267,11 @@ static void print_times(const struct run_times *t)
 	putchar('\n');
 }
 
-/* The difference of @is to @was, as "-3 %" or "2.1 times". */
+/* The difference of @is to @was, as "-3 %", "2.1 times" or "equal". */
 static const char *difference(char out[REEL_NUM], double is, double was)
 {
+	if (is == was)
+		return "equal";
 	if (is >= 2 * was)
 		snprintf(out, REEL_NUM, "%.3g times", is / was);
 	else
