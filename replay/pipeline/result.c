@@ -193,6 +193,7 @@ static bool is_as_job(const struct workload *w, const struct run_result *r,
 		      int ranks)
 {
 	return !r->stopped && r->io.read_calls && w->job.steps > 0 &&
+	       w->job.read_bytes > 0 && w->job.read_calls > 0 &&
 	       w->job.steps == (int64_t)r->steps_n &&
 	       (w->ranks > 1 ? w->ranks : 1) == ranks;
 }
