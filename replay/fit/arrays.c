@@ -206,6 +206,17 @@ static uint32_t sort_arrays(struct arrays *a, bool open)
 	return read;
 }
 
+/* Samples have @bytes bytes each, in place of the sizes so far. */
+static int put_one_size(struct fit *f, int64_t bytes)
+{
+	struct quantiles *q = &f->w->dataset.sample_bytes;
+
+	free(q->value);
+	q->value = NULL;
+	q->n = 0;
+	return fit_sizes(f, &bytes, 1, false);
+}
+
 /* Make a column of each of the first @n arrays, of which @read are read: the
  * first has the number of the sample. Equal ones are one. */
 static int put_columns(struct fit *f, const struct arrays *a, uint32_t n,
@@ -245,10 +256,7 @@ static int put_columns(struct fit *f, const struct arrays *a, uint32_t n,
 	d->columns = c;
 	d->columns_n = to;
 	d->labels = false;
-	free(d->sample_bytes.value);
-	d->sample_bytes.value = NULL;
-	d->sample_bytes.n = 0;
-	return quantiles_of(&d->sample_bytes, &bytes, 1, 1, f->err) ||
+	return put_one_size(f, bytes) ||
 	       fit_reason(f, "dataset.columns", 0.9,
 			  "rows of %u of the %u arrays of a file that have as "
 			  "many were read",
@@ -323,10 +331,7 @@ static int put_windows(struct fit *f, struct arrays *a, int64_t *rows)
 	*rows = d->samples_per_file = a->array[0].is.rows;
 	bytes = a->array[0].is.row_bytes;
 	f->windows = true;
-	free(d->sample_bytes.value);
-	d->sample_bytes.value = NULL;
-	d->sample_bytes.n = 0;
-	return quantiles_of(&d->sample_bytes, &bytes, 1, 1, f->err) ||
+	return put_one_size(f, bytes) ||
 	       fit_reason(f, "dataset.samples_per_file", 0.7,
 			  "reads begin at any row: a sample is a window of "
 			  "%lld rows, and those of the benchmark begin at "
