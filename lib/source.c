@@ -258,7 +258,7 @@ static int fill_least(struct reel_source *s, size_t least,
 }
 
 /* The bytes from here to the end of the file are none of its data. */
-static int ignore_rest(struct reel_source *s)
+static void ignore_rest(struct reel_source *s)
 {
 	uint64_t from = reel_source_offset(s), bytes = s->n - s->at;
 	struct stat st;
@@ -269,7 +269,6 @@ static int ignore_rest(struct reel_source *s)
 	s->ended = true;
 	if (watch.ignored)
 		watch.ignored(watch.arg, s->path, bytes);
-	return 0;
 }
 
 /* Does a member of gzip begin here? Two bytes of any data look like it: one gives
@@ -428,9 +427,11 @@ static int find_member(struct reel_source *s, struct reel_error *err)
 	m = find_magic(s);
 	if (m && m->form == s->form && !m->program)
 		return 0;
-	if (!has_member_behind(s))
-		return ignore_rest(s);
-	return watch.lost ? fill(s, err) : damaged(s, "no member of gzip", err);
+	if (has_member_behind(s))
+		return watch.lost ? fill(s, err)
+				  : damaged(s, "no member of gzip", err);
+	ignore_rest(s);
+	return 0;
 }
 
 /* Read bytes into @to: no copy of s->in. Their number, 0 at the end, or -1. */
