@@ -7,8 +7,8 @@
 
 #include "lib/error.h"
 
-#define ROOM                                                                   \
-	(4 * REEL_ISSUE_ORDER_HELD) /* of the order: it moves to the front */
+/* The order moves to the front when it reaches this end. */
+#define ROOM (4 * REEL_ISSUE_ORDER_HELD)
 
 static int begin_holding(struct reel_issue_order *o, struct reel_error *err)
 {

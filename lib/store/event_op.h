@@ -225,7 +225,7 @@ static inline bool metric_run_extend(struct metric_event *first,
 	return true;
 }
 
-/* How many of the @n events from @ev on are alike, itself included. */
+/* The number of events of the run of @ev, at most @n; 1: @ev alone. */
 static inline uint32_t metric_run(const struct metric_event *ev, uint32_t n)
 {
 	return ev->run < n ? ev->run : n;

@@ -280,7 +280,8 @@ static const char *difference(char out[REEL_NUM], double is, double was)
 	return out;
 }
 
-/* How like the job the run is: a wrong guess of fit is seen here. */
+/* Print the reads of the job beside those of the run, which differ where a value of
+ * fit is wrong. */
 static void print_job(const struct workload *w, const struct run_result *r,
 		      int ranks)
 {
