@@ -19,25 +19,34 @@ struct bandwidth {
 	struct reel_histogram rate[2]; /* bytes per s, METRIC_READ, _WRITE */
 };
 
-static int add_event(void *state, const struct metric_event *ev,
-		     struct reel_error *err)
+static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
+				 uint32_t n, struct reel_error *err)
 {
 	struct bandwidth *b = state;
 	enum metric_op op = ev->op;
-	int64_t bytes = ev->bytes, dur_ns = ev->dur_ns;
-	double rate;
+	double bytes_e9 = (double)ev->bytes * 1e9;
 
-	/* Data flushed by a stream itself has no duration, so no bandwidth. */
-	if (!bytes || !dur_ns || (op != METRIC_READ && op != METRIC_WRITE))
+	(void)err;
+	if (!ev->bytes || (op != METRIC_READ && op != METRIC_WRITE))
 		return 0;
-	rate = (double)bytes * 1e9 / (double)dur_ns;
-	reel_histogram_add(&b->rate[op],
-			   rate < 0x1p62 ? (int64_t)rate : INT64_MAX / 2,
-			   ev->calls);
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t dur_ns = ev[i].dur_ns;
+		double rate;
+
+		/* Data flushed by a stream itself has no duration, so no
+		 * bandwidth. */
+		if (!dur_ns)
+			continue;
+		rate = bytes_e9 / (double)dur_ns;
+		reel_histogram_add(&b->rate[op],
+				   rate < 0x1p62 ? (int64_t)rate
+						 : INT64_MAX / 2,
+				   ev->calls);
+	}
 	return 0;
 }
 
-METRIC_FEED(bandwidth_feed)
+METRIC_FEED_RUNS(bandwidth_feed)
 
 static int write_rate(struct reel_insert *out, const char *op,
 		      const struct reel_histogram *h, struct reel_error *err)

@@ -67,7 +67,8 @@ static METRIC_INLINE int add_run(void *state, const struct metric_event *ev,
 	if (ev->again)
 		t->again_ns += metric_run_dur_ns(ev, n);
 	for (i = 0; i < n; i++) {
-		struct reel_interval iv = {ev[i].start_ns, ev[i].end_ns, 0, 0};
+		struct reel_interval iv = {ev[i].start_ns, metric_end(&ev[i]),
+					   0, 0};
 
 		if (iv.start_ns < set->first_ns)
 			set->first_ns = iv.start_ns;

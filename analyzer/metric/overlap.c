@@ -152,7 +152,7 @@ static int add_fetched(struct overlap *o, struct io *io,
 		       const struct metric_event *ev, struct reel_error *err)
 {
 	struct reel_interval iv = {
-		ev->start_ns, ev->end_ns,
+		ev->start_ns, metric_end(ev),
 		metric_fetched(ev) ? metric_fetched_bytes(&ev->raw) : 0,
 		ev->calls};
 	struct overlap_stream *s =
@@ -184,7 +184,7 @@ static inline int add_intervals(struct io *io, struct overlap_stream *stream,
 
 	for (uint32_t i = 0; i < n; i++) {
 		iv.start_ns = ev[i].start_ns;
-		iv.end_ns = ev[i].end_ns;
+		iv.end_ns = metric_end(&ev[i]);
 		if (iv.start_ns < io->first_ns)
 			io->first_ns = iv.start_ns;
 		if (iv.end_ns > io->last_ns)

@@ -299,7 +299,7 @@ static METRIC_INLINE int add_accesses(struct sequence *s, enum metric_op op,
 	}
 	for (; i < n; i++) {
 		a.offset = ev[i].raw.offset;
-		a.issued_ns = async ? ev[i].start_ns : ev[i].end_ns;
+		a.issued_ns = async ? ev[i].start_ns : metric_end(&ev[i]);
 		if (reel_issue_order_add(&s->order, &a, err))
 			return -1;
 	}

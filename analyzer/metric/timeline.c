@@ -123,7 +123,7 @@ static uint64_t share_until(uint64_t amount, int64_t start, int64_t end,
 static int spread_call(struct timeline *t, enum metric_op op,
 		       const struct metric_event *ev, struct reel_error *err)
 {
-	int64_t start = ev->start_ns, end = ev->end_ns, at = start;
+	int64_t start = ev->start_ns, end = metric_end(ev), at = start;
 	uint64_t bytes = (uint64_t)ev->bytes, bytes_at = 0;
 
 	while (at < end) {
@@ -160,7 +160,7 @@ static inline struct bin *last_bin(struct timeline *t,
 				   const struct metric_event *ev, bool *whole,
 				   struct reel_error *err)
 {
-	int64_t start = ev->start_ns, end = ev->end_ns;
+	int64_t start = ev->start_ns, end = metric_end(ev);
 	struct cursor *c;
 	struct bin *b;
 
@@ -219,8 +219,8 @@ static bool add_whole_run(struct timeline *t, const struct metric_event *ev,
 	struct bin *b = &t->bin[c->bin];
 
 	for (uint32_t i = 0; i < n; i++) {
-		whole &=
-			ev[i].start_ns >= c->from_ns && ev[i].end_ns < c->to_ns;
+		whole &= ev[i].start_ns >= c->from_ns &&
+			 metric_end(&ev[i]) < c->to_ns;
 		dur_ns += (uint64_t)ev[i].dur_ns;
 	}
 	if (!whole)

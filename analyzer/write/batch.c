@@ -60,8 +60,7 @@ static int store_item(struct writer_stage *s, const struct writer_batch *b,
 		return writer_put_texts(s->w, INSERT_SITE, it->id, text,
 					s->thread, err);
 	case ITEM_APART:
-		return writer_block_add(s->w, &b->ev[it->at].raw, s->thread,
-					err);
+		return writer_block_add(s->w, &b->ev[it->at], s->thread, err);
 	default:
 		return 0;
 	}
@@ -71,7 +70,7 @@ static int store_events(struct writer_stage *s, const struct writer_batch *b,
 			uint32_t from, uint32_t to, struct reel_error *err)
 {
 	for (; from < to && !s->w->counts_only; from++)
-		if (writer_block_add(s->w, &b->ev[from].raw, s->thread, err))
+		if (writer_block_add(s->w, &b->ev[from], s->thread, err))
 			return -1;
 	return 0;
 }
@@ -304,6 +303,19 @@ static void help_stages(struct reel_writer *w)
 		run_stages(w, &s, 1, PRODUCER);
 }
 
+/* Events of a batch, each in its own lines of a cache: free(). NULL with @err. */
+static struct metric_event *batch_events(struct reel_error *err)
+{
+	size_t bytes = WRITER_BATCH * sizeof(struct metric_event);
+	struct metric_event *ev = aligned_alloc(REEL_CACHE_LINE, bytes);
+
+	if (!ev) {
+		reel_fail(err, REEL_E_MEMORY, "out of memory");
+		return NULL;
+	}
+	return memset(ev, 0, bytes);
+}
+
 static int submit(struct reel_writer *w, struct reel_error *err)
 {
 	int rc;
@@ -322,8 +334,7 @@ static int submit(struct reel_writer *w, struct reel_error *err)
 	reel_pool_unlock(w->pool);
 	w->batch = batch_at(w, w->made);
 	if (!w->batch->ev)
-		w->batch->ev =
-			reel_alloc(WRITER_BATCH, sizeof(*w->batch->ev), err);
+		w->batch->ev = batch_events(err);
 	begin_batch(w->batch);
 	return rc || !w->batch->ev ? -1 : 0;
 }
@@ -423,7 +434,7 @@ int writer_batches_init(struct reel_writer *w, struct reel_error *err)
 	if (!w->ring)
 		return -1;
 	w->batch = &w->ring[0];
-	w->batch->ev = reel_alloc(WRITER_BATCH, sizeof(*w->batch->ev), err);
+	w->batch->ev = batch_events(err);
 	return w->batch->ev ? 0 : -1;
 }
 
@@ -458,11 +469,14 @@ int reel_writer_launcher_event(struct reel_writer *w,
 {
 	/* @ev may lie in the batch that a new item completes. */
 	const struct reel_event copy = *ev;
+	struct metric_event *m;
 
 	note_event(w, ev);
 	if (!writer_item_add(w, ITEM_APART, err))
 		return -1;
-	w->batch->ev[w->batch->n++].raw = copy;
+	m = &w->batch->ev[w->batch->n++];
+	m->raw = copy;
+	m->run = 1;
 	w->batch->run = NULL;
 	return writer_batch_reserve(w, err);
 }

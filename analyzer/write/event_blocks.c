@@ -75,30 +75,52 @@ static void spread_column(struct reel_event_columns *c, int col)
 	ROW(REEL_COL_POS, pos)                                                 \
 	ROW(REEL_COL_COUNT, count)
 
-/* Is one of the @n values not the column's only value? */
-#define FIND_OTHER(col, field)                                                 \
-	other[col] |= (uint64_t)((int64_t)ev[i]->field ^ c->v[col][0]);
-#define PUT_FIRST(col, field) c->v[col][0] = ev[0]->field;
+/* Events of one thread that are alike: metric_run_extend(). */
+struct run {
+	const struct metric_event *ev;
+	uint32_t n;
+};
+
+/* Is one of the values not the column's only value? Alike events have one value in
+ * most columns, and several in ARG, ARG2 and POS. */
+#define OTHER(col, i, field)                                                   \
+	other[col] |= (uint64_t)((int64_t)r->ev[i].raw.field ^ c->v[col][0]);
+#define OTHER_OF_RUN(col, field) OTHER(col, 0, field)
+#define PUT_FIRST(col, field) c->v[col][0] = first->field;
 #define PUT_VALUES(col, field)                                                 \
 	if (other[col] || !(c->same >> col & 1)) {                             \
+		int64_t *v;                                                    \
+                                                                               \
 		spread_column(c, col);                                         \
-		for (uint32_t i = 0; i < n; i++)                               \
-			c->v[col][c->n + i] = ev[i]->field;                    \
+		v = c->v[col] + c->n;                                          \
+		for (r = run; r < run + runs; r++) {                           \
+			*v++ = r->ev->raw.field;                               \
+			for (i = 1; i < r->n; i++)                             \
+				*v++ = r->ev[i].raw.field;                     \
+		}                                                              \
 	}
 
-static void put_rare(struct reel_event_columns *c,
-		     const struct reel_event *const *ev, uint32_t n)
+static void put_rare(struct reel_event_columns *c, const struct run *run,
+		     uint32_t runs)
 {
+	const struct reel_event *first = &run->ev->raw;
 	uint64_t other[REEL_COLUMNS] = {0};
+	const struct run *r;
+	uint32_t i;
 
 	if (!c->n) {
 		/* a difference is stored for FILE2: only 0 is one value */
 		c->same = REEL_COL_RARE &
-			  ~(ev[0]->file2 ? 1u << REEL_COL_FILE2 : 0);
+			  ~(first->file2 ? 1u << REEL_COL_FILE2 : 0);
 		RARE(PUT_FIRST)
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		RARE(FIND_OTHER)
+	for (r = run; r < run + runs; r++) {
+		RARE(OTHER_OF_RUN)
+		for (i = 1; i < r->n; i++) {
+			OTHER(REEL_COL_ARG, i, arg)
+			OTHER(REEL_COL_ARG2, i, arg2)
+			OTHER(REEL_COL_POS, i, pos)
+		}
 	}
 	RARE(PUT_VALUES)
 }
@@ -119,9 +141,9 @@ static void prefetch_columns(const struct reel_event_columns *c, uint32_t n)
 	}
 }
 
-/* Add the @n events to @c, which has room for them. */
-static void put_events(struct reel_event_columns *c,
-		       const struct reel_event *const *ev, uint32_t n)
+/* Add the @n events of @runs to @c, which has room for them. */
+static void put_runs(struct reel_event_columns *c, const struct run *run,
+		     uint32_t runs, uint32_t n)
 {
 	int64_t *start = c->v[REEL_COL_START] + c->n;
 	int64_t *dur = c->v[REEL_COL_DUR] + c->n;
@@ -132,67 +154,77 @@ static void put_events(struct reel_event_columns *c,
 	int64_t *offset = c->v[REEL_COL_OFFSET] + c->n;
 	int64_t *asked = c->v[REEL_COL_ASKED] + c->n;
 	int64_t *result = c->v[REEL_COL_RESULT] + c->n;
+	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct reel_event *e = ev[i];
+	for (const struct run *r = run; r < run + runs; r++) {
+		const struct metric_event *ev = r->ev;
+		const struct reel_event *first = &ev->raw;
 
-		start[i] = e->start_ns;
-		dur[i] = e->dur_ns;
-		call[i] = e->call;
-		file[i] = e->file;
-		open[i] = e->open;
-		fd[i] = e->fd;
-		offset[i] = e->offset;
-		asked[i] = e->asked;
-		result[i] = e->result;
+		for (uint32_t left = r->n; left; left--, at++, ev++) {
+			start[at] = ev->raw.start_ns;
+			dur[at] = ev->raw.dur_ns;
+			offset[at] = ev->raw.offset;
+			call[at] = first->call;
+			file[at] = first->file;
+			open[at] = first->open;
+			fd[at] = first->fd;
+			asked[at] = first->asked;
+			result[at] = first->result;
+		}
 	}
-	put_rare(c, ev, n);
+	put_rare(c, run, runs);
 	c->n += n;
 	prefetch_columns(c, n);
 }
 
-int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
+int writer_block_add(struct reel_writer *w, const struct metric_event *ev,
 		     int thread, struct reel_error *err)
 {
+	uint32_t id = ev->raw.thread;
+	struct run alone = {ev, 1};
 	struct reel_event_columns *c;
 
-	if (reel_array_reach(&w->thread, &w->thread_room, ev->thread - 1,
+	if (reel_array_reach(&w->thread, &w->thread_room, id - 1,
 			     sizeof(*w->thread), err))
 		return -1;
-	c = &w->thread[ev->thread - 1].cols;
-	if (c->n == c->room && make_room(w, ev->thread, thread, err))
+	c = &w->thread[id - 1].cols;
+	if (c->n == c->room && make_room(w, id, thread, err))
 		return -1;
-	put_events(c, &ev, 1);
+	put_runs(c, &alone, 1, 1);
 	return 0;
 }
 
-/* The events of a batch by thread. */
+/* The runs of a batch by thread. */
 struct groups {
-	uint32_t thread[WRITER_BATCH], n[WRITER_BATCH]; /* of each group */
+	/* of each group */
+	uint32_t thread[WRITER_BATCH], n[WRITER_BATCH], runs[WRITER_BATCH];
 	uint32_t groups;
-	const struct reel_event *ev[WRITER_BATCH];
+	struct run run[WRITER_BATCH];
 };
 
-/* Count the events of each thread. False: some do not fit its block. */
+/* Count the events and runs of each thread. False: some do not fit its block. */
 static bool count_groups(struct reel_writer *w, const struct metric_event *ev,
 			 uint32_t n, struct groups *g)
 {
 	bool fit = true;
-	uint32_t i;
+	uint32_t i, run;
 
 	g->groups = 0;
-	for (i = 0; i < n && ev[i].raw.thread <= w->thread_room; i++) {
-		uint32_t id = ev[i].raw.thread;
+	for (i = 0; i < n && ev[i].raw.thread <= w->thread_room; i += run) {
+		struct writer_thread *t = &w->thread[ev[i].raw.thread - 1];
 
-		if (!w->thread[id - 1].batched++)
-			g->thread[g->groups++] = id;
+		run = metric_run(&ev[i], n - i);
+		if (!t->runs++)
+			g->thread[g->groups++] = ev[i].raw.thread;
+		t->batched += run;
 	}
 	fit = i == n;
 	for (i = 0; i < g->groups; i++) {
 		struct writer_thread *t = &w->thread[g->thread[i] - 1];
 
 		g->n[i] = t->batched;
-		t->batched = 0;
+		g->runs[i] = t->runs;
+		t->batched = t->runs = 0;
 		fit &= t->cols.room - t->cols.n >= g->n[i];
 	}
 	return fit;
@@ -202,20 +234,24 @@ bool writer_blocks_add(struct reel_writer *w, const struct metric_event *ev,
 		       uint32_t n)
 {
 	struct groups g;
-	uint32_t at = 0;
+	uint32_t at = 0, run;
 
 	if (!count_groups(w, ev, n, &g))
 		return false;
-	for (uint32_t i = 0; i < g.groups; at += g.n[i++])
-		w->thread[g.thread[i] - 1].batched = at;
-	for (uint32_t i = 0; i < n; i++)
-		g.ev[w->thread[ev[i].raw.thread - 1].batched++] = &ev[i].raw;
+	for (uint32_t i = 0; i < g.groups; at += g.runs[i++])
+		w->thread[g.thread[i] - 1].runs = at;
+	for (uint32_t i = 0; i < n; i += run) {
+		struct writer_thread *t = &w->thread[ev[i].raw.thread - 1];
+
+		run = metric_run(&ev[i], n - i);
+		g.run[t->runs++] = (struct run){&ev[i], run};
+	}
 	at = 0;
-	for (uint32_t i = 0; i < g.groups; at += g.n[i++]) {
+	for (uint32_t i = 0; i < g.groups; at += g.runs[i++]) {
 		struct writer_thread *t = &w->thread[g.thread[i] - 1];
 
-		t->batched = 0;
-		put_events(&t->cols, g.ev + at, g.n[i]);
+		t->runs = 0;
+		put_runs(&t->cols, g.run + at, g.runs[i], g.n[i]);
 	}
 	return true;
 }

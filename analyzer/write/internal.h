@@ -84,7 +84,7 @@ struct writer_stage {
 /* Events of one thread that are in no block yet. */
 struct writer_thread {
 	struct reel_event_columns cols;
-	uint32_t batched; /* scratch of writer_blocks_add() */
+	uint32_t batched, runs; /* scratch of writer_blocks_add() */
 	bool active;
 };
 
@@ -234,11 +234,11 @@ int writer_ranks_init(struct reel_writer *w, const struct reel_ranks *with,
 		      struct reel_error *err);
 void writer_ranks_fini(struct reel_writer *w);
 
-/* event_blocks.c: @ev into the block of its thread. */
-int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
+/* event_blocks.c: @ev alone, of which only .raw is set, into its thread's block. */
+int writer_block_add(struct reel_writer *w, const struct metric_event *ev,
 		     int thread, struct reel_error *err);
-/* All events of a batch, if no block gets full by them: false, and no event was
- * added. */
+/* All events of a batch, of which .raw and .run are set, if no block gets full by
+ * them: false, and no event was added. */
 bool writer_blocks_add(struct reel_writer *w, const struct metric_event *ev,
 		       uint32_t n);
 int writer_thread_begin(struct reel_writer *w, uint32_t id,

@@ -29,16 +29,26 @@ enum reel_class {
 	REEL_CLASSES
 };
 
+/*
+ * The order matters for speed alone: what differs between the reads of one file
+ * comes first and fills a line of the cache, so that a metric that looks the rest up
+ * once for a run of events (event_op.h) needs one line of each.
+ */
 struct reel_event {
 	int64_t start_ns; /* since the job's first event */
 	int64_t dur_ns;
+	/* Offset of a read or write (tracked per OFD), or the call's argument
+	 * (truncate, seek: the position after it); REEL_NO_OFFSET. */
+	int64_t offset;
+	int64_t arg; /* flags, whence, mode, prot: see calls.def */
+	int64_t arg2;
+	int64_t pos;   /* file size (stat), stream position; REEL_NO_OFFSET */
+	int64_t asked; /* bytes requested, REEL_NO_SIZE: the call has no size */
+	int64_t result;	  /* return value; -1 on error */
 	uint32_t process; /* process.process_id */
 	uint32_t thread;  /* thread.thread_id */
 	uint32_t file;	  /* file.file_id, 0: none */
-	uint32_t file2;	  /* of rename, link, symlink; 0: none */
 	uint32_t open;	  /* open_file.open_id: the OFD; 0: none */
-	uint32_t count;	  /* calls that this event represents, >= 1 */
-	uint32_t site;	  /* site.site_id: the call site; 0: not recorded */
 	int32_t fd;	  /* descriptor used or created; -1: none */
 	int32_t fd2;	  /* dup: the new one (fd is the source); else -1 */
 	int32_t err;	  /* errno, 0: success; or REEL_ERRNO_UNKNOWN */
@@ -48,14 +58,9 @@ struct reel_event {
 	uint8_t kind;	  /* enum reel_kind of file */
 	uint8_t class_;	  /* enum reel_class of file */
 	bool counted;	  /* of counters: its start is an estimate */
-	/* Offset of a read or write (tracked per OFD), or the call's argument
-	 * (truncate, seek: the position after it); REEL_NO_OFFSET. */
-	int64_t offset;
-	int64_t asked; /* bytes requested, REEL_NO_SIZE: the call has no size */
-	int64_t result; /* return value; -1 on error */
-	int64_t arg;	/* flags, whence, mode, prot: see calls.def */
-	int64_t arg2;
-	int64_t pos; /* file size (stat), stream position; REEL_NO_OFFSET */
+	uint32_t file2;	  /* of rename, link, symlink; 0: none */
+	uint32_t count;	  /* calls that this event represents, >= 1 */
+	uint32_t site;	  /* site.site_id: the call site; 0: not recorded */
 };
 
 /* Bytes transferred: > 0 for a read or write that transferred some, else 0. */

@@ -294,8 +294,7 @@ static void fill_event(const struct reel_events *it,
 		.pos = c->v[REEL_COL_POS][i],
 	};
 	/* Clamp the times of a damaged store, so that sums do not overflow. */
-	ev->start_ns = metric_start(ev);
-	ev->dur_ns = metric_dur(ev);
+	metric_limit_times(ev);
 	if (ev->file > it->files)
 		ev->file = 0;
 	if (ev->file2 > it->files)

@@ -75,27 +75,17 @@ static inline uint32_t metric_calls(const struct reel_event *ev)
 	return ev->count ? ev->count : 1;
 }
 
-static inline int64_t metric_start(const struct reel_event *ev)
-{
-	if (ev->start_ns < 0)
-		return 0;
-	return ev->start_ns < METRIC_TIME_MAX ? ev->start_ns : METRIC_TIME_MAX;
-}
-
-static inline int64_t metric_dur(const struct reel_event *ev)
-{
-	if (ev->dur_ns < 0)
-		return 0;
-	return ev->dur_ns < METRIC_TIME_MAX ? ev->dur_ns : METRIC_TIME_MAX;
-}
-
 /*
- * An event as it is fed to the metrics, with values derived once for all of
- * them.
+ * An event as it is fed to the metrics, with values derived once for all of them: two
+ * lines of a cache. Its times are in their limits.
  */
 struct metric_event {
-	struct reel_event raw;
-	int64_t start_ns, dur_ns, end_ns;
+	union {
+		struct reel_event raw;
+		struct {
+			int64_t start_ns, dur_ns;
+		};
+	};
 	int64_t bytes;
 	uint32_t calls;
 	uint8_t op;	 /* enum metric_op */
@@ -107,6 +97,11 @@ struct metric_event {
 	 * all of them but the first. */
 	uint8_t run;
 };
+
+_Static_assert(offsetof(struct reel_event, start_ns) == 0 &&
+		       offsetof(struct reel_event, dur_ns) == 8,
+	       "the times of struct metric_event are those of its event");
+_Static_assert(sizeof(struct metric_event) == 128, "two lines of a cache");
 
 /* The source of a read's bytes. */
 enum metric_storage {
@@ -140,17 +135,26 @@ static inline bool metric_is_copy(const struct reel_event *ev)
 	       ev->call <= REEL_CALL_TEE;
 }
 
-static inline void metric_event_times(struct metric_event *m)
+static inline int64_t metric_end(const struct metric_event *m)
 {
-	m->start_ns = metric_start(&m->raw);
-	m->dur_ns = metric_dur(&m->raw);
-	m->end_ns = m->start_ns + m->dur_ns;
+	return m->start_ns + m->dur_ns;
 }
 
-/* Derive the other members of @m from m->raw. */
+static inline int64_t metric_time(int64_t ns)
+{
+	return ns < 0 ? 0 : ns < METRIC_TIME_MAX ? ns : METRIC_TIME_MAX;
+}
+
+static inline void metric_limit_times(struct reel_event *ev)
+{
+	ev->start_ns = metric_time(ev->start_ns);
+	ev->dur_ns = metric_time(ev->dur_ns);
+}
+
+/* Derive the other members of @m from m->raw, whose times get their limits. */
 static inline void metric_event_fill(struct metric_event *m)
 {
-	metric_event_times(m);
+	metric_limit_times(&m->raw);
 	m->bytes = metric_bytes(&m->raw);
 	m->calls = metric_calls(&m->raw);
 	m->op = (uint8_t)metric_op(&m->raw);
@@ -184,18 +188,16 @@ static inline bool metric_is_alike(const struct reel_event *x,
 	other |= metric_other_bits(x, y, first) |
 		 metric_other_bits(x, y, first + 8) |
 		 metric_other_bits(x, y, first + 16) |
-		 metric_other_bits(x, y, first + 24) |
-		 metric_other_bits(x, y, first + 32) |
 		 metric_other_bits(x, y, last);
-	other |= x->file2 | x->site | (x->count ^ 1) |
-		 (uint32_t)(x->counted | y->counted);
+	other |= x->file2 | y->file2 | x->site | y->site | (x->count ^ 1) |
+		 (y->count ^ 1) | (uint32_t)(x->counted | y->counted);
 	return !other;
 }
 
 _Static_assert(offsetof(struct reel_event, counted) -
 			       offsetof(struct reel_event, thread) <=
-		       48,
-	       "metric_is_alike() compares six words");
+		       32,
+	       "metric_is_alike() compares four words");
 
 /*
  * Where m->raw is alike to the run of @first, which ends before @m, derive the other
@@ -214,7 +216,7 @@ static inline bool metric_run_extend(struct metric_event *first,
 	    first->storage || m->raw.arg2 || metric_is_copy(&m->raw) ||
 	    !metric_is_alike(&first->raw, &m->raw))
 		return false;
-	metric_event_times(m);
+	metric_limit_times(&m->raw);
 	m->bytes = first->bytes;
 	m->calls = first->calls;
 	m->op = first->op;
