@@ -137,6 +137,10 @@ int writer_spans_flush(struct reel_writer *w, struct reel_error *err)
 	if (!rc)
 		rc = reel_insert_block(&out, w->codec[0], &rows, err);
 	reel_rows_fini(&rows);
+	/* The metrics finish next, with arrays as large. */
+	free(w->span);
+	w->span = NULL;
+	w->spans = w->span_room = 0;
 	return reel_insert_close(&out, rc);
 }
 
