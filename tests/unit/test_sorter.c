@@ -49,6 +49,29 @@ static bool sorts(uint64_t n, size_t most, sorter_compare *compare)
 	return same;
 }
 
+/* Records that come in @runs runs, each in order already. */
+static bool merges(uint64_t runs)
+{
+	uint64_t each = RECORDS / runs, got = 0;
+	struct reel_error err = {0};
+	struct sorter *s = NULL;
+	struct record r;
+	bool same = !sorter_new(&s, sizeof(r), by_key, 0, &err);
+
+	for (uint64_t i = 0; same && i < each * runs; i++) {
+		r = (struct record){i % each * runs + i / each, 0};
+		same = !sorter_run_add(s, &r, &err) &&
+		       ((i + 1) % each || !sorter_run_end(s, &err));
+	}
+	same = same && sorter_count(s) == each * runs &&
+	       !sorter_finish(s, &err);
+	while (same && sorter_next(s, &r, &err) > 0)
+		same = r.key == got++;
+	same = same && got == each * runs && !err.code;
+	sorter_free(s);
+	return same;
+}
+
 int main(void)
 {
 	ok(sorts(0, 100, by_key), "nothing");
@@ -59,6 +82,7 @@ int main(void)
 	ok(sorts(RECORDS, 100, by_key), "200 runs");
 	ok(sorts(RECORDS, 7000, by_key), "runs that are read in pieces");
 	ok(sorts(RECORDS, 100, NULL), "the order of arrival");
+	ok(merges(1) && merges(7) && merges(400), "runs that are in order");
 	setenv("TMPDIR", "/nowhere", 1);
 	ok(!sorts(RECORDS, 100, by_key), "a folder that is not there");
 	return done();

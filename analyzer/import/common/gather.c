@@ -38,6 +38,7 @@ struct gather_thread {
 	struct gather_nest *nest;
 	uint32_t depth, room;
 	int64_t compute_ns; /* sum of its spans, as with the process */
+	uint64_t written;   /* events, of row.events */
 	bool steps;	    /* it has some */
 };
 
@@ -603,27 +604,43 @@ static int write_spans(struct import_gather *g, int64_t end_ns,
 	return *more < 0 ? -1 : 0;
 }
 
+/* An event. The threads between their first and their last one share the memory for
+ * blocks. */
+static int write_event(struct import_gather *g, const struct reel_event *ev,
+		       struct reel_error *err)
+{
+	struct gather_thread *t = &g->thread[ev->thread - 1];
+
+	if (!t->written++ &&
+	    reel_writer_thread_begin(g->writer, ev->thread, err))
+		return -1;
+	if (reel_writer_event(g->writer, ev, err))
+		return -1;
+	return t->written < (uint64_t)t->row.events
+		       ? 0
+		       : reel_writer_thread_end(g->writer, ev->thread, err);
+}
+
 /* Events, and spans after the events before their ends. */
 static int write_timeline(struct import_gather *g, struct reel_error *err)
 {
 	struct gather_span span;
-	int more = sorter_next(g->by_end, &span, err);
+	int more = sorter_next(g->by_end, &span, err), found;
+	struct reel_event *ev;
 
 	for (size_t i = 0; i < g->files; i++)
 		g->file[i].class_ = (uint8_t)reel_file_class(
 			g->file[i].path, g->file[i].kind, g->file[i].written);
-	for (uint32_t i = 0; i < g->events.n; i++) {
-		struct reel_event *ev = event_list_at(&g->events, i);
-
+	while ((found = event_list_next(&g->events, &ev, err)) > 0) {
 		ev->start_ns -= g->origin_ns;
 		if (ev->file)
 			ev->class_ = g->file[ev->file - 1].class_;
 		if (write_spans(g, ev->start_ns + ev->dur_ns, &span, &more,
 				err) ||
-		    reel_writer_event(g->writer, ev, err))
+		    write_event(g, ev, err))
 			return -1;
 	}
-	return write_spans(g, INT64_MAX, &span, &more, err);
+	return found ? -1 : write_spans(g, INT64_MAX, &span, &more, err);
 }
 
 static int write_rows(struct import_gather *g, struct reel_error *err)

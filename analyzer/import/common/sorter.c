@@ -7,16 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "lib/error.h"
 #include "lib/output.h"
 
 #define FIRST_RECORDS 64
-#define BLOCK_RECORDS 64 /* the least that is read of a run at once */
+#define BLOCK_BYTES 32768 /* of records that are compressed together */
+#define ZSTD_LEVEL 1
 
-/* A sorted part of the file, and what is read of it. */
+/* A sorted part of the file, blocks behind a uint32_t with their length; and what is
+ * read of it. */
 struct run {
-	uint64_t at, left; /* in records: next of the file, how many */
+	uint64_t at;   /* of the next block in the file */
+	uint64_t left; /* records from there on */
 	char *buf;
 	size_t i, n; /* of buf: next record, end */
 };
@@ -31,7 +35,14 @@ struct sorter {
 	struct run *run;
 	uint32_t *heap; /* numbers of runs, that of the first record first */
 	uint32_t runs, run_room, heaped;
-	uint64_t count, written;
+	uint64_t count;
+	/* The run that is being written: records in @block, and in its blocks. */
+	size_t blocked, block_most;
+	uint64_t in_run;
+	char *block, *packed;
+	ZSTD_CCtx *cctx;
+	ZSTD_DCtx *dctx;
+	uint64_t file_bytes, run_at;
 };
 
 int sorter_new(struct sorter **out, size_t record_bytes,
@@ -47,6 +58,7 @@ int sorter_new(struct sorter **out, size_t record_bytes,
 	s->most = memory_bytes / record_bytes;
 	if (s->most < FIRST_RECORDS)
 		s->most = FIRST_RECORDS;
+	s->block_most = BLOCK_BYTES / record_bytes + 1;
 	s->fd = -1;
 	*out = s;
 	return 0;
@@ -60,9 +72,13 @@ void sorter_free(struct sorter *s)
 		free(s->run[i].buf);
 	if (s->fd >= 0)
 		close(s->fd);
+	ZSTD_freeCCtx(s->cctx);
+	ZSTD_freeDCtx(s->dctx);
 	free(s->run);
 	free(s->heap);
 	free(s->buf);
+	free(s->block);
+	free(s->packed);
 	free(s);
 }
 
@@ -98,13 +114,64 @@ static void sort(struct sorter *s)
 		qsort(s->buf, s->n, s->bytes, s->compare);
 }
 
-/* The records in memory become a run of the file. */
-static int spill(struct sorter *s, struct reel_error *err)
+static int out_of_memory(struct reel_error *err)
 {
-	struct run *r;
+	return reel_fail(err, REEL_E_MEMORY, "out of memory");
+}
 
-	if (s->fd < 0 && (s->fd = reel_output_temporary(err)) < 0)
+static int open_file(struct sorter *s, struct reel_error *err)
+{
+	size_t bytes = s->block_most * s->bytes;
+
+	s->block = reel_alloc(s->block_most, s->bytes, err);
+	s->packed = s->block ? reel_alloc(sizeof(uint32_t) +
+						  ZSTD_compressBound(bytes),
+					  1, err)
+			     : NULL;
+	if (!s->packed)
 		return -1;
+	s->cctx = ZSTD_createCCtx();
+	s->dctx = ZSTD_createDCtx();
+	if (!s->cctx || !s->dctx)
+		return out_of_memory(err);
+	s->fd = reel_output_temporary(err);
+	return s->fd < 0 ? -1 : 0;
+}
+
+static int write_block(struct sorter *s, struct reel_error *err)
+{
+	size_t raw = s->blocked * s->bytes, head = sizeof(uint32_t);
+	size_t len = ZSTD_compressCCtx(s->cctx, s->packed + head,
+				       ZSTD_compressBound(raw), s->block, raw,
+				       ZSTD_LEVEL);
+	uint32_t packed = (uint32_t)len;
+
+	if (ZSTD_isError(len))
+		return out_of_memory(err);
+	memcpy(s->packed, &packed, head);
+	if (transfer(s, s->packed, head + len, s->file_bytes, 1, err))
+		return -1;
+	s->file_bytes += head + len;
+	s->blocked = 0;
+	return 0;
+}
+
+int sorter_run_add(struct sorter *s, const void *record, struct reel_error *err)
+{
+	if (s->fd < 0 && open_file(s, err))
+		return -1;
+	if (s->blocked == s->block_most && write_block(s, err))
+		return -1;
+	memcpy(s->block + s->blocked++ * s->bytes, record, s->bytes);
+	s->in_run++;
+	s->count++;
+	return 0;
+}
+
+int sorter_run_end(struct sorter *s, struct reel_error *err)
+{
+	if (!s->in_run)
+		return 0;
 	if (s->runs == s->run_room) {
 		uint32_t room = s->run_room ? 2 * s->run_room : 16;
 
@@ -112,14 +179,26 @@ static int spill(struct sorter *s, struct reel_error *err)
 			return -1;
 		s->run_room = room;
 	}
-	sort(s);
-	if (transfer(s, s->buf, s->n * s->bytes, s->written * s->bytes, 1, err))
+	if (write_block(s, err))
 		return -1;
-	r = &s->run[s->runs++];
-	*r = (struct run){.at = s->written, .left = s->n};
-	s->written += s->n;
-	s->n = 0;
+	s->run[s->runs++] = (struct run){.at = s->run_at, .left = s->in_run};
+	s->run_at = s->file_bytes;
+	s->in_run = 0;
 	return 0;
+}
+
+/* The records in memory become a run of the file. */
+static int spill(struct sorter *s, struct reel_error *err)
+{
+	size_t n = s->n;
+
+	sort(s);
+	s->count -= n; /* sorter_run_add() counts them */
+	for (size_t i = 0; i < n; i++)
+		if (sorter_run_add(s, s->buf + i * s->bytes, err))
+			return -1;
+	s->n = 0;
+	return sorter_run_end(s, err);
 }
 
 int sorter_add(struct sorter *s, const void *record, struct reel_error *err)
@@ -142,25 +221,38 @@ int sorter_add(struct sorter *s, const void *record, struct reel_error *err)
 
 /* --- reading -------------------------------------------------------------- */
 
+/* The next @n records of @r, a block. */
+static int read_block(struct sorter *s, struct run *r, size_t n,
+		      struct reel_error *err)
+{
+	size_t raw = n * s->bytes;
+	uint32_t len;
+
+	if (transfer(s, (char *)&len, sizeof(len), r->at, 0, err))
+		return -1;
+	if (len > ZSTD_compressBound(raw))
+		return reel_fail(err, REEL_E_IO, "a temporary file is damaged");
+	if (transfer(s, s->packed, len, r->at + sizeof(len), 0, err))
+		return -1;
+	if (ZSTD_decompressDCtx(s->dctx, r->buf, raw, s->packed, len) != raw)
+		return reel_fail(err, REEL_E_IO, "a temporary file is damaged");
+	r->at += sizeof(len) + len;
+	return 0;
+}
+
 /* Read on in @r, when all of its buffer is used. */
 static int refill(struct sorter *s, struct run *r, struct reel_error *err)
 {
-	size_t n = s->most / s->runs;
+	size_t n = s->block_most;
 
 	if (r->i < r->n || !r->left)
 		return 0;
-	if (n < BLOCK_RECORDS)
-		n = BLOCK_RECORDS;
-	if (!r->buf) {
-		r->buf = reel_alloc(n, s->bytes, err);
-		if (!r->buf)
-			return -1;
-	}
+	if (!r->buf && !(r->buf = reel_alloc(n, s->bytes, err)))
+		return -1;
 	if (n > r->left)
 		n = (size_t)r->left;
-	if (transfer(s, r->buf, n * s->bytes, r->at * s->bytes, 0, err))
+	if (read_block(s, r, n, err))
 		return -1;
-	r->at += n;
 	r->left -= n;
 	r->i = 0;
 	r->n = n;
