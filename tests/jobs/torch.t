@@ -50,7 +50,7 @@ job loader_per_epoch
 spans loader_per_epoch 'backward 9, epoch 3, fetch 12, optimizer 9, preprocess 9, step 9, stop 3'
 is 'loader_per_epoch: each epoch begins with the start of its workers' \
 	"$("$IOREEL" sql --format tsv loader_per_epoch.reel "
-	SELECT epoch, steps, first_fetch_ns >= 200e6 FROM v_epoch
+	SELECT epoch, steps, first_fetch_ns >= 1e9 FROM v_epoch
 	ORDER BY start_ns" | tail -n +2)" "$(printf '%d\t3\t1\n' 0 1 2)"
 is 'loader_per_epoch: step numbers continue' \
 	"$("$IOREEL" sql --format tsv loader_per_epoch.reel "
@@ -61,7 +61,7 @@ check 'loader_per_epoch: the report has a line on the start of epochs' \
 job looked_at
 is 'looked_at: reading one batch is not an epoch and has no step' \
 	"$("$IOREEL" sql --format tsv looked_at.reel "
-	SELECT epoch, steps, first_fetch_ns >= 200e6 FROM v_epoch
+	SELECT epoch, steps, first_fetch_ns >= 1e9 FROM v_epoch
 	ORDER BY start_ns" | tail -n +2)" "$(printf '%d\t3\t1\n' 0 1)"
 job prefetched
 is 'prefetched: the loop waits for what the thread hands over, not for its fetches' \
