@@ -230,6 +230,17 @@ static uint64_t file_bytes(const char *path)
 	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
+static int remove_empty(const char *log, struct reel_error *err)
+{
+	struct stat st;
+
+	if (lstat(log, &st) || !S_ISREG(st.st_mode) || st.st_size)
+		return 0;
+	if (unlink(log) && errno != ENOENT)
+		return reel_fail_io(err, "remove", log, errno);
+	return 0;
+}
+
 /* The process of @w has ended: merge the window into @log and remove it. */
 static int merge_window(const char *dir, struct record_window *w,
 			const struct stat *st, const char *log,
@@ -238,8 +249,10 @@ static int merge_window(const char *dir, struct record_window *w,
 	uint64_t before = file_bytes(log);
 	int rc = 0;
 
-	if (w->head.magic && (read_slots(w, st->st_size, err) ||
-			      record_log_complete(w, log, err)))
+	/* Without a head, the process was killed before its first record. */
+	if (w->head.magic ? read_slots(w, st->st_size, err) ||
+				    record_log_complete(w, log, err)
+			  : remove_empty(log, err))
 		rc = -1;
 	else if (unlink(w->path) && errno != ENOENT)
 		rc = reel_fail_io(err, "remove", w->path, errno);

@@ -99,10 +99,12 @@ check 'of a living process: it stays' \
 	'[ -e begin.reel/windows/$(cat begin.pid).7.win ] &&
 	 grep -q "; 1 process still running$" err'
 kill "$(cat begin.pid)"
-$R -o ended.reel -- sh -c 'true & p=$!; wait; : >ended.reel/windows/$p.7.win' \
-	2>err
+$R -o ended.reel -- sh -c 'true & p=$!; wait
+	: >ended.reel/windows/$p.7.win; : >ended.reel/$p.7.log' 2>err
 check 'of one that has ended: it goes' \
 	'[ ! -e ended.reel/windows ] && ! grep -q "still running" err'
+is 'and its log, in which there is nothing' \
+	"$(sql ended.reel 'SELECT count(*) FROM loss'; find ended.reel -name '*.7.log')" 0
 if strace -o /dev/null -e inject=fallocate:delay_enter=1:when=1 true \
 	2>/dev/null && [ -z "$IOREEL_ASAN" ]; then
 	# The shim's first fallocate() is between the creation of the window and of
