@@ -36,7 +36,7 @@ struct reel_source {
 	z_stream z;
 	bz_stream bz;
 	ZSTD_DStream *zstd;
-	/* State of gzip, to go on behind damage. */
+	/* State of members, to go on behind damage. */
 	uint64_t rewound;     /* bytes that were searched again */
 	bool last_member;     /* no member follows the one that is damaged */
 	bool gap, behind_gap; /* the next byte, the last bytes are behind one */
@@ -100,12 +100,26 @@ static const struct magic *find_magic(const struct reel_source *s)
 	return NULL;
 }
 
+/* A frame of zstd that has no data, as pzstd writes in front of each other one. */
+static const struct magic *find_skippable(const struct reel_source *s)
+{
+	static const struct magic skippable = {{0}, 0, ZSTD, NULL};
+	const uint8_t *at = s->in + s->at;
+
+	return s->n - s->at > 8 && at[0] >> 4 == 5 && at[1] == 0x2a &&
+			       at[2] == 0x4d && at[3] == 0x18
+		       ? &skippable
+		       : NULL;
+}
+
 /* Choose the form by the first bytes. 0, or -1. */
 static int set_form(struct reel_source *s, struct reel_error *err)
 {
 	const struct magic *m = find_magic(s);
 
 	s->first = true;
+	if (!m)
+		m = find_skippable(s);
 	if (!m)
 		return 0;
 	if (m->program)
@@ -140,20 +154,37 @@ fail:
 	return -1;
 }
 
-void reel_source_close(struct reel_source *s)
+/* Decode no more of the member. */
+static void leave_member(struct reel_source *s)
 {
-	if (!s)
-		return;
 	if (s->form == GZIP && s->inside)
 		inflateEnd(&s->z);
 	if (s->form == BZIP2 && s->inside)
 		BZ2_bzDecompressEnd(&s->bz);
+	if (s->form == ZSTD)
+		ZSTD_DCtx_reset(s->zstd, ZSTD_reset_session_only);
+	s->inside = false;
+}
+
+void reel_source_close(struct reel_source *s)
+{
+	if (!s)
+		return;
+	leave_member(s);
 	ZSTD_freeDStream(s->zstd);
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s->in);
 	free(s->path);
 	free(s);
+}
+
+/* A member is whole: did it end with a line? */
+static void note_end(struct reel_source *s)
+{
+	s->inside = false;
+	s->lines |= s->last == '\n';
+	s->no_lines |= s->last != '\n';
 }
 
 /* Each puts bytes at @to and uses bytes of s->in. The number put, or -1. */
@@ -178,9 +209,7 @@ static int64_t inflate_some(struct reel_source *s, uint8_t *to, size_t n,
 		s->last = s->z.next_out[-1];
 	if (rc == Z_STREAM_END) {
 		inflateEnd(&s->z);
-		s->inside = false;
-		s->lines |= s->last == '\n';
-		s->no_lines |= s->last != '\n';
+		note_end(s);
 	} else if (rc != Z_OK && rc != Z_BUF_ERROR) {
 		return damaged(s, "bytes that zlib refuses", err);
 	}
@@ -190,6 +219,7 @@ static int64_t inflate_some(struct reel_source *s, uint8_t *to, size_t n,
 static int64_t bunzip_some(struct reel_source *s, uint8_t *to, size_t n,
 			   struct reel_error *err)
 {
+	uint8_t *end;
 	int rc;
 
 	if (!s->inside) {
@@ -204,13 +234,16 @@ static int64_t bunzip_some(struct reel_source *s, uint8_t *to, size_t n,
 	s->bz.avail_out = n < IN_BYTES ? (unsigned int)n : IN_BYTES;
 	rc = BZ2_bzDecompress(&s->bz);
 	s->at = s->n - s->bz.avail_in;
+	end = (uint8_t *)s->bz.next_out;
+	if (end > to)
+		s->last = end[-1];
 	if (rc == BZ_STREAM_END) {
 		BZ2_bzDecompressEnd(&s->bz);
-		s->inside = false;
+		note_end(s);
 	} else if (rc != BZ_OK) {
 		return damaged(s, "bytes that bzip2 refuses", err);
 	}
-	return (uint8_t *)s->bz.next_out - to;
+	return end - to;
 }
 
 static int64_t unzstd_some(struct reel_source *s, uint8_t *to, size_t n,
@@ -223,7 +256,11 @@ static int64_t unzstd_some(struct reel_source *s, uint8_t *to, size_t n,
 	if (ZSTD_isError(rc))
 		return damaged(s, "bytes that zstd refuses", err);
 	s->at = in.pos;
-	s->inside = rc != 0;
+	s->inside = true;
+	if (out.pos)
+		s->last = to[out.pos - 1];
+	if (!rc)
+		note_end(s);
 	return (int64_t)out.pos;
 }
 
@@ -234,6 +271,22 @@ static int64_t copy_some(struct reel_source *s, uint8_t *to, size_t n)
 	memcpy(to, s->in + s->at, n);
 	s->at += n;
 	return (int64_t)n;
+}
+
+static int64_t decode_some(struct reel_source *s, uint8_t *to, size_t n,
+			   struct reel_error *err)
+{
+	switch (s->form) {
+	case GZIP:
+		return inflate_some(s, to, n, err);
+	case BZIP2:
+		return bunzip_some(s, to, n, err);
+	case ZSTD:
+		return unzstd_some(s, to, n, err);
+	case PLAIN:
+		break;
+	}
+	return copy_some(s, to, n);
 }
 
 /* Have at least @least bytes, unless the file ends before. 0, or -1. */
@@ -271,13 +324,12 @@ static void ignore_rest(struct reel_source *s)
 		watch.ignored(watch.arg, s->path, bytes);
 }
 
-/* Does a member of gzip begin here? Two bytes of any data look like it: one gives
- * its end or some data. */
-static bool is_member(const struct reel_source *s)
+/* Two bytes of any data look like gzip: a member gives its end or some data. */
+static bool is_gzip(const uint8_t *at, size_t n)
 {
 	uint8_t data[PROBE_BYTES];
-	z_stream z = {.next_in = s->in + s->at,
-		      .avail_in = (unsigned int)(s->n - s->at),
+	z_stream z = {.next_in = (uint8_t *)(uintptr_t)at,
+		      .avail_in = (unsigned int)n,
 		      .next_out = data,
 		      .avail_out = sizeof(data)};
 	int rc;
@@ -287,6 +339,32 @@ static bool is_member(const struct reel_source *s)
 	rc = inflate(&z, Z_NO_FLUSH);
 	inflateEnd(&z);
 	return rc == Z_STREAM_END || (rc == Z_OK && z.next_out > data);
+}
+
+/* "BZh9", and the mark of a block or of the end of a stream without one. */
+static bool is_bzip2(const uint8_t *at, size_t n)
+{
+	static const uint8_t block[] = {0x31, 0x41, 0x59, 0x26, 0x53, 0x59};
+	static const uint8_t end[] = {0x17, 0x72, 0x45, 0x38, 0x50, 0x90};
+
+	return n >= 4 + sizeof(block) && at[3] >= '1' && at[3] <= '9' &&
+	       (!memcmp(at + 4, block, sizeof(block)) ||
+		!memcmp(at + 4, end, sizeof(end)));
+}
+
+/* Does a member or frame begin here? */
+static bool is_member(const struct reel_source *s)
+{
+	const struct magic *m = find_magic(s);
+	const uint8_t *at = s->in + s->at;
+	size_t n = s->n - s->at;
+
+	if (!m || m->form != s->form || m->program)
+		return false;
+	return s->form == GZIP	  ? is_gzip(at, n)
+	       : s->form == BZIP2 ? is_bzip2(at, n)
+				  : ZSTD_getFrameContentSize(at, n) !=
+					    ZSTD_CONTENTSIZE_ERROR;
 }
 
 static int seek_source(struct reel_source *s, uint64_t to,
@@ -300,8 +378,17 @@ static int seek_source(struct reel_source *s, uint64_t to,
 	return 0;
 }
 
-/* Move to the next member of gzip at @from or behind it. 1, 0: there is none, or
- * -1. */
+/* The first byte of each member. */
+static int member_byte(const struct reel_source *s)
+{
+	size_t i = 0;
+
+	while (magics[i].form != s->form)
+		i++;
+	return magics[i].bytes[0];
+}
+
+/* Move to the next member at @from or behind it. 1, 0: there is none, or -1. */
 static int search_member(struct reel_source *s, uint64_t from,
 			 struct reel_error *err)
 {
@@ -314,59 +401,53 @@ static int search_member(struct reel_source *s, uint64_t from,
 			return -1;
 		if (s->at == s->n)
 			return 0;
-		p = memchr(s->in + s->at, magics[0].bytes[0], s->n - s->at);
+		p = memchr(s->in + s->at, member_byte(s), s->n - s->at);
 		s->at = p ? (size_t)(p - s->in) : s->n;
 		if (!p)
 			continue;
 		if (fill_least(s, PROBE_BYTES, err))
 			return -1;
-		if (s->n - s->at > 1 &&
-		    s->in[s->at + 1] == magics[0].bytes[1] && is_member(s))
+		if (is_member(s))
 			return 1;
 		s->at++;
 	}
 }
 
-/* Does a member of gzip follow these bytes, which are none? Then they were one. */
+/* Does a member follow these bytes, which are none? Then they were one. */
 static bool has_member_behind(struct reel_source *s)
 {
 	uint64_t here = reel_source_offset(s);
 	struct reel_error other = {0};
-	bool found = s->form == GZIP && search_member(s, here, &other) > 0;
+	bool found = search_member(s, here, &other) > 0;
 
-	if (s->form == GZIP)
-		seek_source(s, here, &other);
+	seek_source(s, here, &other);
 	return found;
 }
 
-/* Is the member of gzip at this place whole? 1, 0: it is damaged, at the place that
- * is reached, or -1. */
+/* Is the member at this place whole? 1, 0: it is damaged, at the place that is
+ * reached, or -1. */
 static int check_member(struct reel_source *s, struct reel_error *err)
 {
 	uint8_t data[PROBE_BYTES];
-	z_stream z = {0};
-	int rc;
+	struct reel_error why = {0};
+	int64_t got = 0;
+	bool whole;
 
-	if (inflateInit2(&z, 15 + 16) != Z_OK)
-		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	do {
-		if (fill(s, err)) {
-			inflateEnd(&z);
-			return -1;
-		}
-		z.next_in = s->in + s->at;
-		z.avail_in = (unsigned int)(s->n - s->at);
-		z.next_out = data;
-		z.avail_out = sizeof(data);
-		rc = inflate(&z, Z_NO_FLUSH);
-		s->at = s->n - z.avail_in;
-	} while (rc == Z_OK || (rc == Z_BUF_ERROR && !s->ended));
-	inflateEnd(&z);
-	return rc == Z_STREAM_END;
+		if (fill(s, &why))
+			got = -1;
+		else
+			got = decode_some(s, data, sizeof(data), &why);
+	} while (s->inside && (got > 0 || (!got && !s->ended)));
+	whole = got >= 0 && !s->inside;
+	leave_member(s);
+	if (why.code && why.code != REEL_E_FORMAT)
+		return reel_fail(err, why.code, "%s", why.text);
+	return whole;
 }
 
 /*
- * Before the next member of gzip: go on behind the damaged ones, as long as a member
+ * Before the next member: go on behind the damaged ones, as long as a member
  * follows. Nothing of a damaged one is given: zlib refuses it far behind the damage,
  * and makes events of the bytes in between. The search begins inside of it: where
  * bytes of it are missing, zlib took the next one for its data. So that many damaged
@@ -428,8 +509,12 @@ static int find_member(struct reel_source *s, struct reel_error *err)
 	if (m && m->form == s->form && !m->program)
 		return 0;
 	if (has_member_behind(s))
-		return watch.lost ? fill(s, err)
-				  : damaged(s, "no member of gzip", err);
+		return watch.lost
+			       ? fill(s, err)
+			       : damaged(s,
+					 s->form == GZIP ? "no member of gzip"
+							 : "no stream of bzip2",
+					 err);
 	ignore_rest(s);
 	return 0;
 }
@@ -473,17 +558,14 @@ static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 	while (!got) {
 		if (s->inside ? fill(s, err) : find_member(s, err))
 			return -1;
-		if (s->form == GZIP && !s->inside && watch.lost &&
+		if (s->form != PLAIN && !s->inside && watch.lost &&
 		    skip_damaged(s, err))
 			return -1;
 		if (s->gap)
 			return 0;
 		if (s->ended && !s->inside)
 			return 0;
-		got = s->form == GZIP	 ? inflate_some(s, to, n, err)
-		      : s->form == BZIP2 ? bunzip_some(s, to, n, err)
-		      : s->form == ZSTD	 ? unzstd_some(s, to, n, err)
-					 : copy_some(s, to, n);
+		got = decode_some(s, to, n, err);
 		s->first = false;
 		if (!got && s->ended && s->inside)
 			return damaged(s, "the compressed data is cut off",

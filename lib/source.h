@@ -38,7 +38,7 @@ struct reel_source_watch {
 	 * of the decompressed data. NULL: none does. */
 	void (*skipped)(void *arg, const char *path, uint64_t offset,
 			uint64_t bytes);
-	/* A source goes on behind damaged members of gzip: the @bytes bytes at @offset
+	/* A source goes on behind damaged members or frames: the @bytes bytes at @offset
 	 * of the compressed file. NULL: none does; damage is an error. */
 	void (*lost)(void *arg, const char *path, uint64_t offset,
 		     uint64_t bytes);

@@ -43,6 +43,14 @@ for tool in gzip bzip2 zstd; do
 	check 'of which --partial takes the whole lines' \
 		'diff before got && [ "$(losses)" = "partial files 1;" ]'
 done
+if command -v pzstd >/dev/null; then
+	pzstd -q -p 4 log.pfw -o log.pzstd
+	import log.pzstd
+	events >got
+	check 'frames of zstd without data, of pzstd, are no data' 'diff want got && [ -z "$(losses)" ]'
+else
+	skip 'frames of pzstd' 'no pzstd'
+fi
 printf '\375\067\172\130\132\000more' >log.xz
 check 'a compression that is not read is named, with the way out' 'refused "log.xz.*by xz.*xz -dk" log.xz'
 
@@ -82,10 +90,10 @@ check 'a file that is only the head of gzip' 'refused "head.gz.*offset 10.*cut o
 gzip -c </dev/null >nothing.gz
 check 'a compressed file of nothing' 'refused "nothing.gz.*is empty" nothing.gz'
 
-# Five members of gzip, the third one damaged: --partial loses that member, and the
-# lines that begin or end in it.
+# Five members of each tool, the third one damaged: --partial loses that member, and
+# the lines that begin or end in it.
 cat >members.py <<'EOF2'
-import gzip, random
+import bz2, gzip, random, shutil, subprocess
 with open('log.pfw', 'rb') as f:
     log = f.read()
 def split(whole_lines):
@@ -93,19 +101,25 @@ def split(whole_lines):
     if whole_lines:
         at = [0] + [log.index(b'\n', x) + 1 for x in at[1:5]] + [len(log)]
     return [log[a:b] for a, b in zip(at, at[1:])]
+def zstd(part):
+    return subprocess.run(['zstd', '-c'], input=part, stdout=subprocess.PIPE, check=True).stdout
+tools = {'gz': lambda part: gzip.compress(part, 6, mtime=0), 'bz2': bz2.compress}
+if shutil.which('zstd'):
+    tools['zst'] = zstd
 random.seed(1)
 for name, parts in ('lines', split(True)), ('bytes', split(False)):
-    packed = [gzip.compress(p, 6, mtime=0) for p in parts]
-    third = packed[2]
-    half = len(third) // 2
-    noise = bytes(random.randrange(256) for _ in range(200))
-    for damage, bad in (('cut', third[:half]), ('noise', third[:half] + noise + third[half + 200:]),
-                        ('sum', third[:-8] + bytes([third[-8] ^ 1]) + third[-7:]), ('head', b'x' + third[1:])):
-        with open('%s.%s.gz' % (name, damage), 'wb') as f:
-            f.write(b''.join(packed[:2] + [bad] + packed[3:]))
-        with open('%s.%s.place' % (name, damage), 'w') as f:
-            f.write('damaged: compressed offset %d of %s.%s.gz bytes %d\n' % (
-                sum(map(len, packed[:2])), name, damage, len(bad)))
+    for tool, pack in tools.items():
+        packed = [pack(p) for p in parts]
+        third = packed[2]
+        half = len(third) // 2
+        noise = bytes(random.randrange(256) for _ in range(200))
+        for damage, bad in (('cut', third[:half]), ('noise', third[:half] + noise + third[half + 200:]),
+                            ('sum', third[:-8] + bytes([third[-8] ^ 1]) + third[-7:]), ('head', b'x' + third[1:])):
+            with open('%s.%s.%s' % (name, damage, tool), 'wb') as f:
+                f.write(b''.join(packed[:2] + [bad] + packed[3:]))
+            with open('%s.%s.%s.place' % (name, damage, tool), 'w') as f:
+                f.write('damaged: compressed offset %d of %s.%s.%s bytes %d\n' % (
+                    sum(map(len, packed[:2])), name, damage, tool, len(bad)))
     before, behind = b''.join(parts[:2]), b''.join(parts[3:])
     with open(name + '.kept', 'wb') as f:
         f.write(before[:before.rindex(b'\n') + 1] + behind[0 if name == 'lines' else behind.index(b'\n') + 1:])
@@ -115,15 +129,16 @@ python3 members.py
 for name in lines bytes; do
 	import $name.kept
 	events >kept
-	for f in $name.*.gz; do
+	for f in $name.*.gz $name.*.bz2 $name.*.zst; do
+		[ -e "$f" ] || continue
 		refused "$f.*damaged at offset.*try: ioreel import --partial$" "$f" || echo "$f: $(cat err)" >>wrong
 		import --partial "$f"
 		events >got
 		diff kept got >>wrong
-		losses | tr ';' '\n' | grep compressed | diff "${f%.gz}.place" - >>wrong
+		losses | tr ';' '\n' | grep compressed | diff "$f.place" - >>wrong
 	done
 done
-is 'gzip of five members, of which one is damaged: the others are read' "$(cat wrong)" ''
+is 'five members, of which one is damaged: the others are read' "$(cat wrong)" ''
 check 'the report has the compressed offset' '"$IOREEL" report s.db >out &&
 	grep -q "^damaged: .* of its logs skipped" out && grep -q "compressed offset" out'
 { printf 'ts,op,bytes\n' && awk 'BEGIN { for (i = 0; i < 20000; i++) printf("%d,read,%d\n", i, 1000000 + i * 7919 % 1000003) }'; } >rows.csv
