@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,6 +33,7 @@ struct reel_source {
 	bool first;		   /* no member was begun */
 	bool begun;		   /* bytes were given, or a mark left out */
 	bool stopped;		   /* before damage, by the watcher */
+	bool refused;		   /* by the decompressor, inside a member */
 	struct reel_error failure; /* reported by the next read */
 	z_stream z;
 	bz_stream bz;
@@ -72,6 +74,16 @@ static int damaged(const struct reel_source *s, const char *why,
 	return reel_fail(err, REEL_E_FORMAT,
 			 "'%s' is damaged at offset %llu: %s", s->path,
 			 (unsigned long long)(s->in_offset + s->at), why);
+}
+
+/* The decompressor @by refuses the member, of which it may have given bytes. */
+static int refuse(struct reel_source *s, const char *by, struct reel_error *err)
+{
+	char why[32];
+
+	s->refused = true;
+	snprintf(why, sizeof(why), "bytes that %s refuses", by);
+	return damaged(s, why, err);
 }
 
 /* Read on where all of s->in is used. 0, or -1. */
@@ -211,7 +223,7 @@ static int64_t inflate_some(struct reel_source *s, uint8_t *to, size_t n,
 		inflateEnd(&s->z);
 		note_end(s);
 	} else if (rc != Z_OK && rc != Z_BUF_ERROR) {
-		return damaged(s, "bytes that zlib refuses", err);
+		return refuse(s, "zlib", err);
 	}
 	return s->z.next_out - to;
 }
@@ -241,7 +253,7 @@ static int64_t bunzip_some(struct reel_source *s, uint8_t *to, size_t n,
 		BZ2_bzDecompressEnd(&s->bz);
 		note_end(s);
 	} else if (rc != BZ_OK) {
-		return damaged(s, "bytes that bzip2 refuses", err);
+		return refuse(s, "bzip2", err);
 	}
 	return end - to;
 }
@@ -254,7 +266,7 @@ static int64_t unzstd_some(struct reel_source *s, uint8_t *to, size_t n,
 	size_t rc = ZSTD_decompressStream(s->zstd, &out, &in);
 
 	if (ZSTD_isError(rc))
-		return damaged(s, "bytes that zstd refuses", err);
+		return refuse(s, "zstd", err);
 	s->at = in.pos;
 	s->inside = true;
 	if (out.pos)
@@ -441,6 +453,7 @@ static int check_member(struct reel_source *s, struct reel_error *err)
 	} while (s->inside && (got > 0 || (!got && !s->ended)));
 	whole = got >= 0 && !s->inside;
 	leave_member(s);
+	s->refused = false;
 	if (why.code && why.code != REEL_E_FORMAT)
 		return reel_fail(err, why.code, "%s", why.text);
 	return whole;
@@ -579,7 +592,7 @@ static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 bool reel_source_stop(struct reel_source *s, struct reel_error *err)
 {
 	if (err->code == REEL_E_FORMAT && watch.damaged &&
-	    watch.damaged(watch.arg, s->path)) {
+	    watch.damaged(watch.arg, s->path, s->refused)) {
 		s->stopped = true;
 		*err = (struct reel_error){0};
 	}
@@ -600,7 +613,7 @@ void reel_source_skipped(const struct reel_source *s, uint64_t offset,
 void reel_source_cut(const struct reel_source *s)
 {
 	if (watch.damaged)
-		watch.damaged(watch.arg, s->path);
+		watch.damaged(watch.arg, s->path, false);
 }
 
 bool reel_source_stopped(const struct reel_source *s)

@@ -32,8 +32,10 @@ struct reel_source_watch {
 	/* A source ends in @bytes bytes that are no member of its gzip or bzip2, and
 	 * were left out. */
 	void (*ignored)(void *arg, const char *path, uint64_t bytes);
-	/* A source is damaged. True: it ends there, without an error. */
-	bool (*damaged)(void *arg, const char *path);
+	/* A source is damaged. True: it ends there, without an error. @wrong: its
+	 * decompressor refuses it, often far behind the damage: bytes that were given
+	 * may be wrong. */
+	bool (*damaged)(void *arg, const char *path, bool wrong);
 	/* A reader goes on behind damage, and leaves out the @bytes bytes at @offset
 	 * of the decompressed data. NULL: none does. */
 	void (*skipped)(void *arg, const char *path, uint64_t offset,

@@ -558,7 +558,7 @@ struct skipped {
 struct watched {
 	const struct import_input *in;
 	uint64_t *ignored;	 /* bytes behind the compressed data, by path */
-	bool *damaged;		 /* by path */
+	bool *damaged, *wrong;	 /* by path */
 	struct skipped *skipped; /* by path */
 	struct skipped *lost;	 /* of the compressed bytes, by path */
 	bool partial, refused;
@@ -573,13 +573,15 @@ static void on_ignored(void *arg, const char *path, uint64_t bytes)
 			sees->ignored[i] = bytes;
 }
 
-static bool on_damaged(void *arg, const char *path)
+static bool on_damaged(void *arg, const char *path, bool wrong)
 {
 	struct watched *sees = arg;
 
 	for (int i = 0; i < sees->in->paths; i++)
-		if (!strcmp(sees->in->path[i], path))
+		if (!strcmp(sees->in->path[i], path)) {
 			sees->damaged[i] = true;
+			sees->wrong[i] |= wrong;
+		}
 	sees->refused = !sees->partial;
 	return sees->partial;
 }
@@ -645,11 +647,12 @@ static int put_skipped(struct reel_writer *w, const struct watched *sees,
 static int put_losses(struct reel_writer *w, const struct watched *sees,
 		      const struct left_out *out, struct reel_error *err)
 {
-	uint64_t bytes = 0, damaged = 0, places = 0;
+	uint64_t bytes = 0, damaged = 0, wrong = 0, places = 0;
 
 	for (int i = 0; i < sees->in->paths; i++) {
 		bytes += sees->ignored[i];
 		damaged += sees->damaged[i];
+		wrong += sees->wrong[i];
 	}
 	if (put_skipped(w, sees, sees->skipped, "offset", &places, err) ||
 	    put_skipped(w, sees, sees->lost, "compressed offset", &places, err))
@@ -658,6 +661,7 @@ static int put_losses(struct reel_writer *w, const struct watched *sees,
 		{"damaged", "places", places},
 		{"trailing_bytes", "bytes", bytes},
 		{"partial", "files", damaged},
+		{"unreliable", "files", wrong},
 		{"other_format", "files", out->others},
 		{"empty", "files", out->empty},
 	};
@@ -688,9 +692,11 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 
 	sees.ignored = reel_alloc(n, sizeof(*sees.ignored), err);
 	sees.damaged = reel_alloc(n, sizeof(*sees.damaged), err);
+	sees.wrong = reel_alloc(n, sizeof(*sees.wrong), err);
 	sees.skipped = reel_alloc(n, sizeof(*sees.skipped), err);
 	sees.lost = reel_alloc(n, sizeof(*sees.lost), err);
-	if (sees.ignored && sees.damaged && sees.skipped && sees.lost) {
+	if (sees.ignored && sees.damaged && sees.wrong && sees.skipped &&
+	    sees.lost) {
 		reel_source_watch(&watch);
 		rc = as->load(w, in, err);
 		reel_source_watch(NULL);
@@ -701,6 +707,7 @@ static int load_input(struct reel_writer *w, const struct import_input *in,
 		rc = put_losses(w, &sees, out, err);
 	free(sees.ignored);
 	free(sees.damaged);
+	free(sees.wrong);
 	free(sees.skipped);
 	free(sees.lost);
 	return rc;

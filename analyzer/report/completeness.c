@@ -47,6 +47,7 @@ static void add_loss(struct report_completeness *c, const char *reason,
 		{"empty", &c->empty_files},
 		{"trailing_bytes", &c->trailing_bytes},
 		{"partial", &c->partial_files},
+		{"unreliable", &c->unreliable_files},
 		{"denied", &c->denied_files},
 		{"counted", &c->counted},
 		{"counted_files", &c->counted_files},
@@ -317,7 +318,8 @@ void report_completeness_fini(struct report_completeness *c)
 bool report_is_damaged(const struct report_completeness *c)
 {
 	return c->damaged_bytes > 0 || c->damaged_places > 0 ||
-	       c->unreadable_files > 0 || c->missing_blocks > 0;
+	       c->unreadable_files > 0 || c->missing_blocks > 0 ||
+	       c->partial_files > 0;
 }
 
 bool report_is_complete(const struct report_completeness *c)

@@ -38,14 +38,15 @@ struct report_completeness {
 	int64_t damaged_bytes, damaged_places; /* of logs, skipped */
 	char *damaged_from; /* "offset N of FILE" of an import; or NULL */
 	int64_t unreadable_files, missing_blocks;
-	int64_t left_out;	/* modules of an import, in part or all */
-	int64_t other_format;	/* files of an import's folder, left out */
-	int64_t empty_files;	/* named for an import, left out */
-	int64_t trailing_bytes; /* behind compressed data, ignored */
-	int64_t partial_files;	/* read up to their damage */
-	int64_t denied_files;	/* that load had no permission to read */
-	int64_t counted;	/* > 0: counters in place of events */
-	int64_t counted_files;	/* files opened while counting */
+	int64_t left_out;	  /* modules of an import, in part or all */
+	int64_t other_format;	  /* files of an import's folder, left out */
+	int64_t empty_files;	  /* named for an import, left out */
+	int64_t trailing_bytes;	  /* behind compressed data, ignored */
+	int64_t partial_files;	  /* read up to their damage */
+	int64_t unreliable_files; /* of these, the ones with wrong events */
+	int64_t denied_files;	  /* that load had no permission to read */
+	int64_t counted;	  /* > 0: counters in place of events */
+	int64_t counted_files;	  /* files opened while counting */
 	int64_t no_time, no_duration, no_size; /* calls of an import */
 	int64_t counted_after_ns; /* > 0: events until then, counters after */
 	int64_t untraced[REEL_COUNTERS]; /* by reel_counter_untraced() */

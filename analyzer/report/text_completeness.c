@@ -277,6 +277,7 @@ static void print_untraced(const struct report_completeness *c)
 static void print_left_out(const struct report_completeness *c)
 {
 	struct reel_buf b = REEL_BUF_INIT;
+	int64_t partial = c->partial_files - c->unreliable_files;
 	char num[REEL_NUM];
 
 	if (c->left_out > 0)
@@ -299,12 +300,21 @@ static void print_left_out(const struct report_completeness *c)
 				reel_num_count(num, c->empty_files),
 				c->empty_files == 1 ? "" : "s");
 	print_line(&b);
-	if (c->partial_files > 0)
+	if (partial > 0)
 		reel_buf_printf(&b, NULL,
 				"left out: what follows the damage in %s "
 				"file%s: figures are lower bounds",
-				reel_num_count(num, c->partial_files),
-				c->partial_files == 1 ? "" : "s");
+				reel_num_count(num, partial),
+				partial == 1 ? "" : "s");
+	print_line(&b);
+	if (c->unreliable_files > 0)
+		reel_buf_printf(
+			&b, NULL,
+			"unreliable: compressed bytes of %s file%s are damaged "
+			"at an unknown place: events behind it are wrong or "
+			"missing",
+			reel_num_count(num, c->unreliable_files),
+			c->unreliable_files == 1 ? "" : "s");
 	print_line(&b);
 	if (c->trailing_bytes > 0)
 		reel_buf_printf(&b, NULL,

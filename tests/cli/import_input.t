@@ -90,6 +90,24 @@ check 'a file that is only the head of gzip' 'refused "head.gz.*offset 10.*cut o
 gzip -c </dev/null >nothing.gz
 check 'a compressed file of nothing' 'refused "nothing.gz.*is empty" nothing.gz'
 
+check 'what is cut off is incomplete' '"$IOREEL" import -q --partial cut.gzip -o cut.db && "$IOREEL" report cut.db >out &&
+	grep -q "^incomplete: .*the trace is damaged" out && grep -q "^left out: what follows the damage in 1 file" out &&
+	"$IOREEL" report --json cut.db | grep -q "\"complete\": false"'
+
+# A changed byte within deflated data: zlib goes on with wrong bytes.
+python3 -c "
+with open('log.gz', 'rb') as f:
+    log = bytearray(f.read())
+log[len(log) // 2] ^= 1
+with open('changed.gz', 'wb') as f:
+    f.write(log)
+"
+check 'a changed byte is refused' 'refused "changed.gz.*damaged at offset.*try: ioreel import --partial$" changed.gz'
+import --partial changed.gz
+is 'with --partial, the file is unreliable' "$(losses | tr ';' '\n' | grep unreliable)" 'unreliable files 1'
+check 'which the report says' '"$IOREEL" report s.db >out && grep -q "^incomplete: " out &&
+	grep -q "^unreliable: .* 1 file " out && ! grep -q "lower bounds" out'
+
 # Five members of each tool, the third one damaged: --partial loses that member, and
 # the lines that begin or end in it.
 cat >members.py <<'EOF2'
