@@ -280,6 +280,36 @@ static int read_sources(struct report_completeness *c, struct reel_store *st,
 	return reel_view_close(&v);
 }
 
+/* Below this share of the run, times between its processes change no figure much. */
+#define APART_SHARE 0.01
+
+/* Do files of an import have processes that no time of the run has in common? One
+ * file is one recording: pauses in it are the job's. */
+static int read_apart(struct report_completeness *c, struct reel_store *st,
+		      struct reel_error *err)
+{
+	struct reel_view v;
+
+	if (c->sources < 2 && c->source[0].files < 2)
+		return 0;
+	reel_view_open(&v, st,
+		       "SELECT count(*) AS gaps, max(start_ns - before_ns) AS "
+		       "longest_ns, (SELECT max(end_ns) - min(start_ns) FROM "
+		       "process) AS run_ns FROM (SELECT start_ns, max(end_ns) "
+		       "OVER (ORDER BY start_ns, process_id ROWS BETWEEN "
+		       "UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns "
+		       "FROM process) WHERE start_ns > before_ns",
+		       err);
+	if (reel_view_next(&v)) {
+		c->apart_ns = reel_view_int(&v, "longest_ns");
+		c->apart = reel_view_int(&v, "gaps") + 1;
+		if ((double)c->apart_ns <
+		    APART_SHARE * (double)reel_view_int(&v, "run_ns"))
+			c->apart = 0;
+	}
+	return reel_view_close(&v);
+}
+
 int report_completeness_read(struct report_completeness *c,
 			     struct reel_store *st, struct reel_error *err)
 {
@@ -288,6 +318,7 @@ int report_completeness_read(struct report_completeness *c,
 			       read_launchers(c, st, err) ||
 			       read_run(c, st, err) ||
 			       read_sources(c, st, err) ||
+			       read_apart(c, st, err) ||
 			       read_unfinished(c, st, err) ||
 			       read_mpi(c, st, err) || read_programs(c, st, err)
 		       ? -1

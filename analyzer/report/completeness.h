@@ -64,6 +64,8 @@ struct report_completeness {
 	bool unfinished_unknown;   /* a job that goes on, or an import */
 	char *unfinished_path;	   /* a file of one; NULL: not known */
 	int64_t job_ids;	   /* of the logs of an import */
+	int64_t apart, apart_ns;   /* groups of processes of several files of an
+				    * import, the longest time between two */
 	int64_t mpi_counted[3];	   /* by enum report_mpi_counted */
 	char *mpi_unrecorded;	   /* names of libraries; NULL: none */
 	int64_t worlds, world_ranks[REPORT_WORLDS];

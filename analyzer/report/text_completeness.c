@@ -218,6 +218,23 @@ static void print_job_ids(const struct report_completeness *c)
 	print_line(&b);
 }
 
+static void print_apart(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (c->apart > 1)
+		reel_buf_printf(
+			&b, NULL,
+			"apart: the processes of these sources live in %s "
+			"groups, %s%s apart, and are taken for one run: if "
+			"they are not one job, import the files of each alone",
+			reel_num_count(num, c->apart),
+			c->apart > 2 ? "at most " : "",
+			reel_num_time(num2, (double)c->apart_ns));
+	print_line(&b);
+}
+
 static void print_mpi(const struct report_completeness *c)
 {
 	static const char *const words[] = {
@@ -531,6 +548,7 @@ void text_completeness(const struct report *r)
 	print_unfinished(c);
 	print_worlds(c);
 	print_job_ids(c);
+	print_apart(c);
 	print_mpi(c);
 	print_untraced(c);
 }

@@ -260,6 +260,28 @@ is 'the empty log is a loss' "$(losses)" 'empty files 1;'
 check 'which the report says' '"$IOREEL" report s.db | grep -q "^left out: 1 empty file$"'
 check 'empty logs alone' '! "$IOREEL" import 0empty.pfw mixed/c.pfw -o s2.db 2>err &&
 	grep -q "0empty.pfw. is empty" err && [ ! -e s2.db ]'
+
+# --- files of several runs -----------------------------------------------------------------
+# process PID SECOND...: a read of one second at each of them
+process() {
+	local pid=$1
+	shift
+	printf '{"id":1,"name":"read","cat":"POSIX","pid":'$pid',"tid":'$pid',"ts":17000%05d000000,"dur":1000000,"ph":"X","args":{"hostname":"n","ret":8,"count":8,"fname":"/d/a"}}\n' "$@"
+}
+process 1 0 9 >first.pfw
+process 2 10 15 >touching.pfw
+process 3 71 80 >apart.pfw
+process 4 2000 >far.pfw
+apart() { "$IOREEL" report s.db | tr '\n' ' ' | sed 's/  */ /g' | grep -o 'apart: .* apart,'; }
+import first.pfw touching.pfw
+is 'processes of two files, one after the other, are a run' "$(apart)" ''
+import first.pfw apart.pfw
+is 'with a time between them, they may be two' "$(apart)" 'apart: the processes of these sources live in 2 groups, 61.0 s apart,'
+import first.pfw touching.pfw apart.pfw far.pfw
+is 'or three' "$(apart)" 'apart: the processes of these sources live in 3 groups, at most 1,919 s apart,'
+cat first.pfw apart.pfw >both.pfw
+import both.pfw
+is 'one file is one recording' "$(apart)" ''
 name="odd
 name  of a	folder"
 mkdir "$name"
