@@ -5,7 +5,8 @@
  *
  * Files are known by the words that their tool prints in them, or by their suffix.
  * Source: strace 6.1, fio 3.33, blktrace 1.2, Lightning 2.6, PyTorch 2.13, Python
- * 3.11, sysstat 12.6, perf 6.1, py-spy 0.4, Nsight Systems' columns of its reports;
+ * 3.11, sysstat 12.6, perf 6.1, py-spy 0.4, OTF2 3.2, Nsight Systems' columns of its
+ * reports;
  * darshan-log-format.h of Darshan 2.3, Perfetto's trace_packet.proto, the manuals of
  * TAU and Caliper.
  */
@@ -150,6 +151,13 @@ static bool is_darshan_2(const char *head, size_t n)
 	return le64toh(magic) == 6567223 || be64toh(magic) == 6567223;
 }
 
+/* The anchor file of OTF2: a chunk, its byte order, and the name. */
+static bool is_otf2(const char *head, size_t n)
+{
+	return n >= 6 && *head == 3 && strchr("B#", head[1]) &&
+	       !memcmp(head + 2, "OTF2", 4);
+}
+
 #define PROTOBUF_BYTES 2	/* the wire type of a message */
 #define PERFETTO_PACKET 1	/* Trace.packet */
 #define PERFETTO_SEQUENCE_ID 10 /* TracePacket.trusted_packet_sequence_id */
@@ -204,8 +212,6 @@ static const struct {
 	{".qdstrm",
 	 {"a raw stream of Nsight Systems",
 	  "QdstrmImporter, then " NSYS_EXPORT}},
-	{".otf2",
-	 {"a trace of OTF2, as Score-P writes it", "ioreel record -- CMD"}},
 };
 
 /* Each is of the first kind that it looks like. */
@@ -288,6 +294,9 @@ static const struct {
 	{{"", ""},
 	 is_perfetto,
 	 {"a trace of Perfetto", "traceconv json FILE NEW.json"}},
+	{{"", ""},
+	 is_otf2,
+	 {"a trace of OTF2, as Score-P writes it", "ioreel record -- CMD"}},
 	{{"templated_functions", "# Name Calls Subrs"},
 	 NULL,
 	 {"a profile of TAU, which has sums only",

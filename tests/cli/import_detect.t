@@ -75,7 +75,8 @@ refused '{\n"data": [\n[1]\n],\n"columns": [ "path" ],\n"column_metadata": [ {} 
 refused '__rec=node,id=12,attr=10,data=1,parent=3\n' cali2traceevent
 refused '\030\000\000\000\000\000\000\000\243\177\113\042\011\000\000\032\015brain.Event:2' plugins/profile
 refused "$(printf 'anchor.xml%%0247d' 0)ustar\\00000" 'ioreel record'
-for suffix in nsys-rep qdrep qdstrm otf2; do
+refused '\003BOTF2\000\003\002\003\002\000\000\000\020\000' 'ioreel record'
+for suffix in nsys-rep qdrep qdstrm; do
 	printf '\001\002\003' >job.$suffix
 	check "refused by its name: .$suffix" "! \"$IOREEL\" import -q job.$suffix 2>err && grep -q 'job.$suffix.*: it is .*; try: ' err"
 done
