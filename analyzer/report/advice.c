@@ -548,7 +548,7 @@ static int find_problems(struct report *r, struct reel_error *err)
 	}
 	longer_first(r);
 	/* Without events, counters or times nothing of an import was checked. */
-	if (!r->advices &&
+	if (!r->advices && !r->completeness.only_failed &&
 	    (r->calls || report_slowest(r) || !r->sources ||
 	     report_counted_ns(r) > 0) &&
 	    ((!advice_time_unknown(r) && !advice_run_unknown(r)) ||

@@ -51,6 +51,7 @@ static void add_loss(struct report_completeness *c, const char *reason,
 		{"denied", &c->denied_files},
 		{"counted", &c->counted},
 		{"counted_files", &c->counted_files},
+		{"only_failed", &c->only_failed},
 		{"no_time", &c->no_time},
 		{"no_duration", &c->no_duration},
 		{"no_size", &c->no_size},
@@ -356,7 +357,8 @@ bool report_is_damaged(const struct report_completeness *c)
 bool report_is_complete(const struct report_completeness *c)
 {
 	return !c->lost_events && !c->untraced_programs &&
-	       !report_is_damaged(c) && !c->denied_files && !c->left_out;
+	       !report_is_damaged(c) && !c->denied_files && !c->left_out &&
+	       !c->only_failed;
 }
 
 /* Append a number and its words. */
@@ -386,6 +388,9 @@ bool report_incomplete_words(const struct report_completeness *c,
 		  "files without permission to read them");
 	add_count(&b, c->left_out, "module with records left out",
 		  "modules with records left out");
+	if (c->only_failed > 0)
+		reel_buf_printf(&b, NULL, "%scalls that failed only",
+				b.len ? ", " : "");
 	if (c->counted > 0)
 		reel_buf_printf(&b, NULL,
 				"%scounters in place of events, with mean "

@@ -317,6 +317,13 @@ static void print_left_out(const struct report_completeness *c)
 				reel_num_count(num, c->empty_files),
 				c->empty_files == 1 ? "" : "s");
 	print_line(&b);
+	if (c->only_failed > 0)
+		reel_buf_printf(&b, NULL,
+				"left out: calls that succeeded: all %s calls "
+				"of the log failed, as of strace -Z: figures "
+				"are theirs alone",
+				reel_num_count(num, c->only_failed));
+	print_line(&b);
 	if (partial > 0)
 		reel_buf_printf(&b, NULL,
 				"left out: what follows the damage in %s "

@@ -338,6 +338,21 @@ rows "$calls" >want
 tr '\n' '\r' <reused.strace >returns.strace
 import returns.strace
 check 'lines that end with bare carriage returns' 'rows "$calls" | diff want -'
+
+# strace -Z leaves out the calls that succeed: no problem of theirs can be known.
+cat >failed.strace <<'EOF'
+7 1700000000.000200 openat(AT_FDCWD, "/d/x", O_RDONLY) = -1 ENOENT (No such file or directory) <0.000010>
+7 1700000000.100300 openat(AT_FDCWD, "/d/y", O_RDONLY) = -1 ENOENT (No such file or directory) <0.000010>
+7 1700000000.200400 +++ exited with 0 +++
+EOF
+import failed.strace
+is 'a log of failed calls only' "$(rows 'SELECT reason, unit, count FROM loss')" 'only_failed calls 2;'
+check 'is incomplete, and has no advice' '"$IOREEL" report s.db | tr -s " \n" " " >out &&
+	grep -q "left out: calls that succeeded: all 2 calls of the log failed" out && ! grep -q NO-PROBLEM out &&
+	"$IOREEL" report --json s.db | grep -q "\"complete\": false"'
+{ printf '7 1700000000.000000 close(3) = 0 <0.000100>\n' && cat failed.strace; } >some.strace
+import some.strace
+is 'with one that succeeded it is a log of all calls' "$(rows 'SELECT reason, unit, count FROM loss')" ''
 mkdir timeless
 cp reused/o.* timeless
 sed -i -E 's/^[0-9.]{17} //' timeless/o.*

@@ -55,6 +55,7 @@ struct importer {
 	bool first_ended;
 	uint64_t no_end, no_time, no_duration;
 	uint64_t async; /* operations of io_uring and libaio */
+	uint64_t failed, succeeded;
 	struct strace_paths paths;
 	struct reel_buf text;
 };
@@ -375,6 +376,8 @@ static int finish_call(struct importer *im, int thread,
 
 	if (!line->has_result) /* it never returned, or begins anew */
 		return 0;
+	im->failed += line->err != 0;
+	im->succeeded += !line->err;
 	if (info->effect == STRACE_FORK)
 		return add_child(im, thread, line->result, fork_args, start_ns,
 				 err);
@@ -589,6 +592,7 @@ static int put_losses(const struct importer *im, struct reel_writer *w,
 		{"no_time", "calls", im->no_time},
 		{"no_duration", "calls", im->no_duration},
 		{"asynchronous", "operations", im->async},
+		{"only_failed", "calls", im->succeeded ? 0 : im->failed},
 	};
 
 	return reel_writer_losses(w, loss, sizeof(loss) / sizeof(loss[0]), err);
