@@ -8,8 +8,9 @@
 --   agg_ns      agg_time_by_slowest: unique_ns + shared_ns
 --   agg_mib_per_s   agg_perf_by_slowest: bytes / 2^20 / agg_ns, in MiB/s
 -- Rows of module "events" follow from the recorded calls in place of counters:
--- the largest sum of durations of a process, and all bytes.
--- unit: bytes, ns, MiB/s    empty: no row; NULL, when no time was measured
+-- the largest sum of durations of a process, and the bytes of all reads and writes,
+-- without those through mappings, which have no time.
+-- unit: bytes, ns, MiB/s    empty: no row; NULL, when no time or no size was measured
 -- source: darshan-util 3.4, "darshan-parser --perf"; ioreel-store(5), "Rules of
 -- other tools"
 CREATE VIEW v_darshan_performance (source, module, bytes, unique_ns, shared_ns,
@@ -41,9 +42,9 @@ result(source, module, bytes, own_ns, shared_ns) AS (
 	SELECT file, module, bytes, own_s * 1e9, shared_s * 1e9
 	FROM module JOIN source USING (source_id)
 	UNION ALL
-	SELECT NULL, 'events', (SELECT sum(read_bytes + write_bytes)
-		FROM v_process), (SELECT nullif(max(sum_ns), 0)
-		FROM v_process), 0
+	SELECT NULL, 'events', (SELECT iif(sizes, bytes, NULL)
+		FROM transfer_size, v_sized WHERE op = 'all'),
+		(SELECT nullif(max(sum_ns), 0) FROM v_process), 0
 	WHERE (SELECT events FROM run) > 0)
 SELECT source, module, CAST(bytes AS INTEGER), CAST(round(own_ns) AS INTEGER),
 	CAST(round(shared_ns) AS INTEGER),

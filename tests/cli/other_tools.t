@@ -28,6 +28,25 @@ check 'the events have a bandwidth by the rule of Darshan' \
 	'test "$(value own.db "SELECT module, bytes, abs(agg_mib_per_s
 		/ (bytes / 1048576.0 / (agg_ns / 1e9)) - 1) < 1e-6, agg_ns = (SELECT max(sum_ns)
 		FROM v_process) FROM v_darshan_performance")" = events,200000,1,1'
+cat >mapped.py <<'PY'
+import mmap, os
+with open("mapped", "wb") as f:
+    f.write(bytes(1 << 20))
+with open("mapped", "rb", 0) as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
+    sum(m[::4096])
+    os.pread(f.fileno(), 1000, 0)
+PY
+if command -v python3 >/dev/null; then
+	ioreel record -q -o mapped.reel -- python3 mapped.py
+	check 'which lacks the bytes through mappings, as their time is not known' \
+		'test "$(value mapped.reel "SELECT d.bytes, b.bytes > 1000000, d.bytes = (SELECT sum(bytes)
+			FROM v_event WHERE call_group IN ('"'read', 'write'"') AND layer <> '"'MMAP'"'
+				AND kind = '"'file'"')
+			FROM v_darshan_performance d, (SELECT read_bytes AS bytes FROM v_mapped) b")" \
+			= 1049576,1,1'
+else
+	skip 'bytes through mappings' 'there is no python3'
+fi
 check 'no byte of a layer counts twice' \
 	'test "$(value own.db "SELECT sum(read_bytes) FILTER (WHERE in_total) FROM v_layer")" = \
 	"$(value own.db "SELECT read_bytes FROM v_summary")"'
