@@ -186,24 +186,28 @@ GROUP BY source_id, record
 HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
 
 -- v_measured: how the I/O of the run is known. by_events: 1, a call was recorded or
--- the run is no import; by_counters: 1, there are only counters. Both 0: an import
--- without I/O, as a profile. recorded: 1, ioreel recorded the job, and so counted the
--- calls on code and system files. mappings: 1, each mapping of a file was seen: by
--- ioreel and strace, and by another tool if its file has one. whole: 0, calls are left
--- out in an unknown number, as of a module DXT of Darshan that ran out of memory: times
--- of I/O are lower bounds, and shares of it are not known. metadata: 1, calls that are
--- no reads and writes were seen: by ioreel and strace, and by another tool if its file
--- has one, which segments of DXT do not. results: 1, it is known which calls failed: by
--- formats with results, a CSV with a column of them, and where a log has one such. ends:
--- 1, the same of reads at the end of their file, which segments of DXT show. messages: 1,
--- calls on pipes and sockets were seen: by ioreel and strace, and by another tool if its
--- file has one.
+-- the run is no import, and not mpiio; by_counters: 1, there are only counters, and
+-- perhaps calls of MPI-IO. Both 0: an import without I/O, as a profile. mpiio: 1,
+-- calls of MPI-IO moved bytes, and no call or mapping of a lower layer did: times,
+-- sizes and order of the I/O are not known. recorded: 1, ioreel recorded the job, and
+-- so counted the calls on code and system files. mappings: 1, each mapping of a file
+-- was seen: by ioreel and strace, and by another tool if its file has one. whole: 0,
+-- calls are left out in an unknown number, as of a module DXT of Darshan that ran out
+-- of memory: times of I/O are lower bounds, and shares of it are not known. metadata:
+-- 1, calls that are no reads and writes were seen: by ioreel and strace, and by
+-- another tool if its file has one, which segments of DXT do not. results: 1, it is
+-- known which calls failed: by formats with results, a CSV with a column of them, and
+-- where a log has one such. ends: 1, the same of reads at the end of their file,
+-- which segments of DXT show. messages: 1, calls on pipes and sockets were seen: by
+-- ioreel and strace, and by another tool if its file has one.
 -- unit: 0 or 1    empty: no row
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_measured (by_events, by_counters, recorded, mappings, whole,
-	metadata, results, ends, messages) AS
-WITH known(recorded) AS (SELECT NOT EXISTS (SELECT 1 FROM source)
-	OR EXISTS (SELECT 1 FROM source WHERE format = 'ioreel')),
+	metadata, results, ends, messages, mpiio) AS
+WITH known(recorded, mpiio) AS (SELECT NOT EXISTS (SELECT 1 FROM source)
+	OR EXISTS (SELECT 1 FROM source WHERE format = 'ioreel'),
+	coalesce((SELECT max(layer = 'MPIIO') AND NOT max(NOT higher_layer)
+		FROM v_call WHERE message = 0 AND bytes > 0), 0)),
 result(results) AS (
 	SELECT recorded OR EXISTS (SELECT 1 FROM v_call WHERE errors > 0)
 		OR EXISTS (SELECT 1 FROM source
@@ -213,8 +217,8 @@ result(results) AS (
 					WHERE value IN ('results',
 						'values without a column')))
 	FROM known)
-SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
-	calls = 0 AND EXISTS (SELECT 1 FROM counter_record WHERE module IN
+SELECT (calls > 0 OR NOT EXISTS (SELECT 1 FROM source)) AND NOT mpiio,
+	(calls = 0 OR mpiio) AND EXISTS (SELECT 1 FROM counter_record WHERE module IN
 		(SELECT module FROM v_counter_module)),
 	recorded, recorded OR EXISTS (SELECT 1 FROM mapped_io)
 		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace'),
@@ -225,5 +229,6 @@ SELECT calls > 0 OR NOT EXISTS (SELECT 1 FROM source),
 		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace'),
 	results, results OR EXISTS (SELECT 1 FROM v_call WHERE eof_reads > 0),
 	recorded OR EXISTS (SELECT 1 FROM rollup WHERE message)
-		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace')
+		OR EXISTS (SELECT 1 FROM source WHERE format = 'strace'),
+	mpiio
 FROM run, known, result;

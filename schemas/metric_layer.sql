@@ -4,7 +4,7 @@
 -- that no byte counts twice. These are POSIX, asynchronous operations, the
 -- streams of STDIO (libc makes their reads and writes without a POSIX call that
 -- a tracer sees) and mappings. MPI-IO is in the sum only when no layer below it
--- moved bytes.
+-- moved bytes, and there are no counters of them.
 -- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration; NULL
 -- meta_calls, of an import that does not know them (v_measured)
 -- source: ioreel-store(5), "Operations"
@@ -28,8 +28,7 @@ WITH one AS MATERIALIZED (
 	FROM v_call WHERE message = 0 AND call_group <> 'queue'
 	GROUP BY layer)
 SELECT layer, reads, writes, meta_calls, read_bytes, write_bytes, dur_ns,
-	layer <> 'MPIIO' OR NOT EXISTS (SELECT 1 FROM one
-		WHERE layer <> 'MPIIO' AND read_bytes + write_bytes > 0)
+	layer <> 'MPIIO' OR (SELECT mpiio AND NOT by_counters FROM v_measured)
 FROM one
 ORDER BY CASE layer WHEN 'MPIIO' THEN 0 WHEN 'STDIO' THEN 1 WHEN 'POSIX' THEN 2
 	WHEN 'ASYNC' THEN 3 ELSE 4 END;

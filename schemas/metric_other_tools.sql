@@ -45,7 +45,7 @@ result(source, module, bytes, own_ns, shared_ns) AS (
 	SELECT NULL, 'events', (SELECT iif(sizes, bytes, NULL)
 		FROM transfer_size, v_sized WHERE op = 'all'),
 		(SELECT nullif(max(sum_ns), 0) FROM v_process), 0
-	WHERE (SELECT events FROM run) > 0)
+	WHERE (SELECT events > 0 AND by_events FROM run, v_measured))
 SELECT source, module, CAST(bytes AS INTEGER), CAST(round(own_ns) AS INTEGER),
 	CAST(round(shared_ns) AS INTEGER),
 	CAST(round(own_ns + shared_ns) AS INTEGER),

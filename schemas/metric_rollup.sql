@@ -183,7 +183,8 @@ GROUP BY p.process_id;
 --   code_opens  opens of code and system files, which are counted only: opens,
 --               not files
 -- Where an import has only counters, files, calls and bytes are their sums
--- (v_counter_total).
+-- (v_counter_total). Where only calls of MPI-IO moved bytes, reads, writes and bytes
+-- are theirs, and the other counts are not known.
 -- unit: as the columns say    empty: 0 calls and bytes, NULL times; all NULL, an
 -- import without I/O; NULL bytes, calls of an import without sizes; NULL messages,
 -- meta_calls, errors, reads at the end, code and mapped bytes, of an import that does
@@ -194,6 +195,7 @@ CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes
 	calls, messages, message_bytes, files, read_calls, write_calls, meta_calls,
 	read_bytes, write_bytes, errors, eof_reads, io_ns, lost, clock_error_ns,
 	code_opens, code_calls, code_read_bytes, mapped_bytes) AS
+WITH mpiio_call AS (SELECT * FROM v_call WHERE layer = 'MPIIO' AND message = 0)
 SELECT r.name, r.command, r.framework, r.host, nullif(r.ranks, 0),
 	iif(recorded, r.workers, nullif(r.workers, 0)),
 	(SELECT count(*) FROM process WHERE launcher IS NULL),
@@ -209,10 +211,16 @@ SELECT r.name, r.command, r.framework, r.host, nullif(r.ranks, 0),
 		WHEN by_counters THEN (SELECT files FROM v_counter_total) END,
 	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group
 			WHERE call_group = 'read')
-		WHEN by_counters THEN (SELECT reads FROM v_counter_total) END,
+		WHEN by_counters THEN (SELECT reads FROM v_counter_total)
+		WHEN mpiio THEN (SELECT coalesce(sum(calls), 0) FROM mpiio_call
+			WHERE call_group = 'read')
+		END,
 	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group
 			WHERE call_group = 'write')
-		WHEN by_counters THEN (SELECT writes FROM v_counter_total) END,
+		WHEN by_counters THEN (SELECT writes FROM v_counter_total)
+		WHEN mpiio THEN (SELECT coalesce(sum(calls), 0) FROM mpiio_call
+			WHERE call_group = 'write')
+		END,
 	CASE WHEN by_events THEN (SELECT iif(metadata, coalesce(sum(calls), 0), NULL)
 			FROM v_group WHERE call_group NOT IN ('read', 'write'))
 		WHEN by_counters THEN (SELECT meta_calls FROM v_counter_total)
@@ -221,11 +229,15 @@ SELECT r.name, r.command, r.framework, r.host, nullif(r.ranks, 0),
 				coalesce(sum(bytes), 0)) FROM v_group
 			WHERE call_group = 'read')
 		WHEN by_counters THEN (SELECT read_bytes FROM v_counter_total)
+		WHEN mpiio THEN (SELECT coalesce(sum(bytes), 0) FROM mpiio_call
+			WHERE call_group = 'read')
 		END,
 	CASE WHEN by_events THEN (SELECT iif(count(*) > count(bytes), NULL,
 				coalesce(sum(bytes), 0)) FROM v_group
 			WHERE call_group = 'write')
 		WHEN by_counters THEN (SELECT write_bytes FROM v_counter_total)
+		WHEN mpiio THEN (SELECT coalesce(sum(bytes), 0) FROM mpiio_call
+			WHERE call_group = 'write')
 		END,
 	CASE WHEN by_events AND results
 		THEN (SELECT coalesce(sum(errors), 0) FROM v_group) END,

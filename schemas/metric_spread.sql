@@ -19,7 +19,7 @@ WITH one AS MATERIALIZED (
 	FROM v_process v
 	LEFT JOIN io_time t ON t.process_id = v.process_id AND t.op = 'io'
 	LEFT JOIN v_world w ON w.process_id = v.process_id
-	WHERE (SELECT events FROM run) > 0),
+	WHERE (SELECT events > 0 AND by_events FROM run, v_measured)),
 figure (ordinal, world, role, figure, unit, pid, value) AS (
 	SELECT 1, world, role, 'io_ns', 'ns', pid,
 		CASE WHEN calls THEN nullif(io_ns, 0) ELSE 0 END FROM one

@@ -169,9 +169,10 @@ static int read_counts(struct reel_store *st, bool higher,
 		to->sum += calls;
 	}
 	return reel_view_close(&v) ||
-			       reel_store_int(
-				       st, "SELECT by_events FROM v_measured",
-				       &to->measured, &has, err)
+			       reel_store_int(st,
+					      "SELECT by_events OR mpiio "
+					      "FROM v_measured",
+					      &to->measured, &has, err)
 		       ? -1
 		       : 0;
 }

@@ -99,6 +99,9 @@ static int fill_measured(struct report *r, struct reel_view *v)
 	r->io_is_bound = !INT("whole");
 	r->recorded = INT("recorded");
 	r->metadata = INT("metadata");
+	r->mpiio_only = INT("mpiio");
+	if (r->mpiio_only) /* no rule may take them for calls on files */
+		r->calls = 0;
 	return 0;
 }
 

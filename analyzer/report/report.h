@@ -105,6 +105,7 @@ struct report {
 	int64_t exit_status, exit_signal; /* REPORT_NONE */
 	/* Completeness. */
 	int64_t events, calls, clock_error_ns;
+	bool mpiio_only; /* no layer below MPI-IO moved bytes; calls is 0 */
 	struct report_completeness completeness;
 	struct reel_cpu_contention cpu_contention;
 	int64_t code_opens, code_calls, code_read_bytes; /* counted only */

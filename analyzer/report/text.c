@@ -680,7 +680,7 @@ static void print_transfers(const struct report *r)
 {
 	struct report_group group, advice = r->meta[REPORT_META_ADVICE];
 
-	if (!r->calls)
+	if (!r->calls && !r->mpiio_only)
 		return;
 	print_titles();
 	print_transfer(r, "read", REEL_GROUP_READ);

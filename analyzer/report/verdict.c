@@ -302,6 +302,12 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 		add_counted(&b, r);
 	} else if (!r->calls && !k && r->kernels.processes > 0) {
 		add_kernels(&b, r);
+	} else if (r->mpiio_only && !k) {
+		reel_buf_puts(&b,
+			      "How long the I/O takes is not known: only calls "
+			      "of MPI-IO moved data, and none below them was "
+			      "recorded",
+			      err);
 	} else if (!r->calls && !k && r->sources) {
 		reel_buf_puts(&b,
 			      "Nothing is known: the imported files have no "

@@ -103,6 +103,26 @@ if python3 -c 'import jsonschema' 2>err; then
 	check 'the document fits the schema' "\"$IOREEL\" report --json s.db >out.json && python3 -c 'import json, jsonschema
 jsonschema.validate(json.load(open(\"out.json\")), json.load(open(\"$TOP/schemas/report.schema.json\")))'"
 fi
+# Without the calls below MPI-IO the totals have its bytes, and nothing was checked.
+sed '/^# DXT_POSIX/,/^# DXT_MPIIO/{/^# DXT_MPIIO/!d}' dxt.txt >above.txt
+figures() {
+	"$IOREEL" report --json s.db >out.json && python3 -c 'import json
+r = json.load(open("out.json"))
+print([r["totals"][x] for x in ("read_bytes", "write_calls", "write_bytes", "files", "io_ns")],
+      [(x["layer"], x["in_total"]) for x in r["layers"]], r["spread"], r["darshan_performance"],
+      [x["code"] for x in r["advice"]])'
+}
+import above.txt
+is 'MPI-IO alone is the lowest layer' "$(figures)" \
+	"[0, 1, 8192, None, None] [('MPIIO', 1)] [] [] []"
+check 'the verdict says that the calls below are not known' '"$IOREEL" report s.db >out &&
+	grep -q "only calls of MPI-IO moved" out && ! grep -q "did no I/O" out'
+printf 'POSIX\t0\t9\tPOSIX_%s\t%s\t/d/m\t/d\tnfs\n' WRITES 2 BYTES_WRITTEN 8000 \
+	F_WRITE_TIME 0.5 >below.txt
+sed '/^POSIX/d; /^LUSTRE/d; /^BG/d' job.txt | cat - below.txt >counted.txt
+import counted.txt above.txt
+is 'counters of the layer below are the totals' "$(sql s.db 'SELECT write_calls,
+	s.write_bytes, in_total FROM v_summary s, v_layer' | tr "$tab" ' ')" '2 8000 0'
 for n in 1 2; do
 	{
 		cat job.txt
