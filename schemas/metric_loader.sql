@@ -109,20 +109,25 @@ WHERE fetch AND pass IN (SELECT pass FROM batch);
 
 -- v_queue_depth: the depth of a rank's queue of batches over time: batches that
 -- its workers have made and it has not fetched yet, from each change on. A pass
--- begins with an empty queue.
--- unit: ns, batches    empty: no row without workers
+-- begins with an empty queue. fetched: 1, a fetch of the pass ends later; the batches
+-- of a loop that is left early stay in the queue.
+-- unit: ns, batches, 0 or 1    empty: no row without workers
 -- source: ioreel-store(5), "Loader"
-CREATE VIEW v_queue_depth (rank, process_id, pass, start_ns, dur_ns, depth) AS
+CREATE VIEW v_queue_depth (rank, process_id, pass, start_ns, dur_ns, depth,
+	fetched) AS
 WITH change (process_id, at_ns, pass, change) AS (
 	SELECT process_id, end_ns, pass, -1 FROM v_batch_fetch
 	UNION ALL SELECT process_id, end_ns, pass, 1 FROM v_worker_batch),
 depth AS (
 	SELECT process_id, pass, at_ns, lead(at_ns) OVER one - at_ns AS dur_ns,
-		sum(change) OVER one AS depth
+		sum(change) OVER one AS depth,
+		max(iif(change < 0, at_ns, NULL)) OVER (
+			PARTITION BY process_id, pass) AS last_ns
 	FROM change
 	WINDOW one AS (PARTITION BY process_id, pass ORDER BY at_ns, change DESC
 		ROWS UNBOUNDED PRECEDING))
-SELECT t.rank, d.process_id, d.pass, d.at_ns, d.dur_ns, max(d.depth, 0)
+SELECT t.rank, d.process_id, d.pass, d.at_ns, d.dur_ns, max(d.depth, 0),
+	coalesce(d.at_ns < d.last_ns, 0)
 FROM depth d JOIN rank_time t USING (process_id)
 ORDER BY d.process_id, d.at_ns;
 
@@ -140,11 +145,11 @@ ORDER BY d.process_id, d.at_ns;
 CREATE VIEW v_loader (rank, process_id, passes, batches, early, early_share,
 	mean_depth, max_depth, empty_share, unready_share) AS
 WITH depth AS (
-	SELECT rank, process_id, sum(depth * dur_ns) * 1.0
-			/ nullif(sum(dur_ns), 0) AS mean_depth,
-		max(depth) AS max_depth, coalesce(sum(dur_ns) FILTER
-			(WHERE depth = 0), 0) * 1.0 / nullif(sum(dur_ns), 0)
-			AS empty_share
+	SELECT rank, process_id, sum(iif(fetched, depth * dur_ns, 0)) * 1.0
+			/ nullif(sum(iif(fetched, dur_ns, 0)), 0) AS mean_depth,
+		max(iif(fetched, depth, NULL)) AS max_depth,
+		sum(iif(fetched AND depth = 0, dur_ns, 0)) * 1.0
+			/ nullif(sum(iif(fetched, dur_ns, 0)), 0) AS empty_share
 	FROM v_queue_depth GROUP BY process_id),
 made AS (
 	SELECT process_id, count(DISTINCT pass) AS passes, count(*) AS batches,

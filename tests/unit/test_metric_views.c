@@ -168,6 +168,15 @@ static void loader(void)
 	job_sql(&j, "UPDATE span SET detail = NULL WHERE name = 'fetch'");
 	ok(fabs(job_ask(&j, "SELECT empty_share FROM v_loader") - 0.2) < 1e-12,
 	   "fetches without numbers take batches, too");
+	/* The loop is left: its last fetch ends at 60, and batch 3 is ready at 80. */
+	job_sql(&j, "DELETE FROM span WHERE name = 'fetch' AND start_ns = 56");
+	job_sql(&j, "UPDATE span SET dur_ns = 30 "
+		    "WHERE name = 'preprocess' AND start_ns = 50");
+	ok(fabs(job_ask(&j, "SELECT mean_depth FROM v_loader") -
+		(10 * 1 + 10 * 0 + 10 * 1 + 5 * 2 + 5 * 1) / 40.) < 1e-12,
+	   "the depth is measured until the last fetch");
+	ok(fabs(job_ask(&j, "SELECT empty_share FROM v_loader") - 0.25) < 1e-12,
+	   "and so is the time with an empty queue");
 	job_sql(&j, "UPDATE step SET steps = 2");
 	is(job_ask(&j, "SELECT count(*) FROM v_loader"), 0,
 	   "sums of spans say nothing about order");
