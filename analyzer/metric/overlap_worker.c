@@ -19,10 +19,10 @@ static int measure(struct overlap_rank *r, const struct overlap_process *p,
 	rc = overlap_add_spans(&busy, job, p->process, REEL_SPAN_PREPROCESS,
 			       err);
 	if (!rc && busy.n) {
+		const struct overlap_step *last =
+			r->steps ? &r->step[r->steps - 1] : NULL;
 		int64_t last_ns =
-			r->step_time.n
-				? r->step_time.iv[r->step_time.n - 1].end_ns
-				: INT64_MAX;
+			last ? last->start_ns + last->dur_ns : INT64_MAX;
 
 		alive.start_ns = busy.iv[0].start_ns;
 		alive.end_ns = p->end_ns < last_ns ? p->end_ns : last_ns;

@@ -101,6 +101,32 @@ static void headroom(void)
 	job_end(&j);
 }
 
+/* The loop is left: its last step lasts until the epoch ends, and workers wait. */
+static void left_loop(void)
+{
+	struct job j;
+
+	job_begin(&j);
+	processes(&j, 1000);
+	job_span(&j, 1, REEL_SPAN_EPOCH, 0, 0, 1000);
+	for (int64_t i = 0; i < 4; i++) {
+		for (uint32_t worker = 2; worker <= 3; worker++)
+			job_span(&j, worker, REEL_SPAN_PREPROCESS, -1, 10 * i,
+				 10 * i + 10);
+		job_span(&j, 1, REEL_SPAN_FETCH, i, 10 * i, 10 * i + 5);
+		job_span(&j, 1, REEL_SPAN_OPTIMIZER, -1, 10 * i + 6,
+			 10 * i + 8);
+		job_span(&j, 1, REEL_SPAN_STEP, i, 10 * i,
+			 i < 3 ? 10 * i + 10 : 1000);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT loop_ns FROM v_overlap"), 38,
+	   "the last step ends with its training");
+	is(job_int(&j, "SELECT round(1000 * worker_busy_share) FROM v_overlap"),
+	   1000, "what follows is no time of idle workers");
+	job_end(&j);
+}
+
 /* Steps with unrecorded fetches, and reads during them. */
 static void unrecorded_fetches(void)
 {
@@ -725,6 +751,7 @@ int main(void)
 	epochs();
 	known_steps();
 	headroom();
+	left_loop();
 	unrecorded_fetches();
 	declared_compute();
 	nested_loops();
