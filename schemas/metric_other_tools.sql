@@ -8,8 +8,7 @@
 --   agg_ns      agg_time_by_slowest: unique_ns + shared_ns
 --   agg_mib_per_s   agg_perf_by_slowest: bytes / 2^20 / agg_ns, in MiB/s
 -- Rows of module "events" follow from the recorded calls in place of counters:
--- the largest sum of durations of a process, and the bytes of all reads and writes,
--- without those through mappings, which have no time.
+-- the largest sum of durations of a process, and v_timed_bytes.
 -- unit: bytes, ns, MiB/s    empty: no row; NULL, when no time or no size was measured
 -- source: darshan-util 3.4, "darshan-parser --perf"; ioreel-store(5), "Rules of
 -- other tools"
@@ -42,8 +41,8 @@ result(source, module, bytes, own_ns, shared_ns) AS (
 	SELECT file, module, bytes, own_s * 1e9, shared_s * 1e9
 	FROM module JOIN source USING (source_id)
 	UNION ALL
-	SELECT NULL, 'events', (SELECT iif(sizes, bytes, NULL)
-		FROM transfer_size, v_sized WHERE op = 'all'),
+	SELECT NULL, 'events', (SELECT iif(sizes, coalesce(sum(bytes), 0), NULL)
+		FROM v_sized LEFT JOIN v_timed_bytes),
 		(SELECT nullif(max(sum_ns), 0) FROM v_process), 0
 	WHERE (SELECT events > 0 AND by_events FROM run, v_measured))
 SELECT source, module, CAST(bytes AS INTEGER), CAST(round(own_ns) AS INTEGER),

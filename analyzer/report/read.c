@@ -156,7 +156,13 @@ static enum report_meta meta_row(int64_t call)
 static int fill_call(struct report *r, struct reel_view *v)
 {
 	struct report_group *g = &r->meta[meta_row(INT("call_id"))];
+	enum reel_group of =
+		reel_group_of_name(reel_view_text(v, "call_group"));
 
+	if (!INT("message") && !INT("higher_layer") && !INT("dur_ns") &&
+	    (of == REEL_GROUP_READ || of == REEL_GROUP_WRITE) &&
+	    strcmp(reel_view_text(v, "layer"), "MMAP"))
+		r->group[of].untimed += INT("calls");
 	if (INT("message") || strcmp(reel_view_text(v, "call_group"), "meta") ||
 	    !strcmp(reel_view_text(v, "layer"), "MPIIO"))
 		return 0;

@@ -38,7 +38,8 @@ struct report_transfer {
 
 struct report_group {
 	int64_t calls, bytes, dur_ns, errors;
-	bool sizeless; /* bytes are not known, and 0 here */
+	int64_t untimed; /* reads, writes: calls of a kind without durations */
+	bool sizeless;	 /* bytes are not known, and 0 here */
 };
 
 /* Rows of the calls of REEL_GROUP_META, by the object that they change. */

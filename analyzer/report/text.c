@@ -450,9 +450,11 @@ static void print_row(const char *name, const struct report_group *g,
 	/* Writes that a stream made by itself have no duration. */
 	reel_columns_right(
 		&at,
-		g->dur_ns > 0 ? reel_num_time(num, (double)g->dur_ns /
-							   (double)g->calls)
-			      : "-",
+		g->dur_ns > 0 && g->calls > g->untimed
+			? reel_num_time(num,
+					(double)g->dur_ns /
+						(double)(g->calls - g->untimed))
+			: "-",
 		m ? CALL_COLUMNS : 2 + SIZES_COLUMNS + CALL_COLUMNS);
 	if (m) {
 		reel_columns_right(

@@ -47,6 +47,32 @@ if command -v python3 >/dev/null; then
 else
 	skip 'bytes through mappings' 'there is no python3'
 fi
+cat >stream.py <<'PY'
+import ctypes, os
+c = ctypes.CDLL(None)
+c.fopen.restype = ctypes.c_void_p
+f = ctypes.c_void_p(c.fopen(b"stream", b"w"))
+for i in range(1000):
+    c.fprintf(f, b"%1000d", ctypes.c_int(i))
+c.fclose(f)
+os.write(os.open("other", os.O_WRONLY | os.O_CREAT), b"x" * 1000)
+PY
+if command -v python3 >/dev/null; then
+	ioreel record -q -o stream.reel -- python3 stream.py
+	check 'no rate has the bytes that a stream wrote by itself, as these have no time' \
+		'test "$(value stream.reel "SELECT b.bytes, round(b.busy_bytes_per_s * b.busy_ns / 1e9),
+			round(b.wall_bytes_per_s * b.wall_ns / 1e9), d.bytes
+			FROM v_bandwidth b, v_darshan_performance d WHERE op = '"'write'"'")" = \
+			1001000,1000.0,1000.0,1000'
+	check 'and the time of a call is that of the calls that have one' \
+		'took=$(value stream.reel "SELECT dur_ns FROM v_call WHERE call = '"'write'"'") &&
+		ioreel report stream.reel >out && grep "^  write " out | tr -d , |
+		awk -v ns="$took" "{ for (i = 2; i <= NF; i++) if (\$i ~ /^(ns|µs|ms)\$/)
+			t = \$(i - 1) * (\$i == \"ns\" ? 1 : \$i == \"ms\" ? 1e6 : 1e3) }
+			END { exit !(t > 0.99 * ns && t < 1.01 * ns) }"'
+else
+	skip 'bytes of streams' 'there is no python3'
+fi
 check 'no byte of a layer counts twice' \
 	'test "$(value own.db "SELECT sum(read_bytes) FILTER (WHERE in_total) FROM v_layer")" = \
 	"$(value own.db "SELECT read_bytes FROM v_summary")"'

@@ -7,7 +7,9 @@ DATA=$TOP/tests/data
 
 # Compare the numbers that both reports have: counts exactly, shares as far as the
 # older one printed them. Classes of version 2 counted files that were only looked
-# up; texts and shares of the run were worded anew.
+# up; texts and shares of the run were worded anew. Rates over the time of the I/O had
+# the bytes that a stream wrote by itself, which have no time: argument 3 has the bytes
+# of each operation with a time.
 cat >numbers.py <<'END'
 import gzip, json, math, sys
 
@@ -25,6 +27,7 @@ old = dict(flat(json.load(gzip.open(sys.argv[1]))))
 new = dict(flat(json.load(open(sys.argv[2]))))
 skip = (".format", ".verdict", ".advice")
 early = "early" in sys.argv[1]
+timed = dict(line.split("\t") for line in open(sys.argv[3]))
 n = 0
 for name, was in old.items():
     if name not in new or name.startswith(skip) or isinstance(was, str) and name.endswith("text"):
@@ -32,6 +35,16 @@ for name, was in old.items():
     if early and name.startswith(".classes") and name.endswith("files"):
         continue
     now = new[name]
+    if name.endswith(("].busy_bytes_per_s", "].wall_bytes_per_s")) and was:
+        of = name.rpartition(".")[0]
+        ns = old[name.replace("bytes_per_s", "ns")]
+        was = round(int(timed[old[of + ".op"]]) * 1e9 / ns)
+    if name.startswith(".darshan_performance") and name.endswith("bytes"):
+        if old[name.replace("bytes", "module")] == "events":
+            was = sum(map(int, timed.values()))
+    if name.startswith(".darshan_performance") and name.endswith("mib_per_s"):
+        of = name.rpartition(".")[0]
+        was = new[of + ".bytes"] / 2**20 / old[of + ".agg_ns"] * 1e9
     same = math.isclose(was, now, rel_tol=1e-9) if isinstance(was, float) and \
         isinstance(now, (int, float)) else was == now
     # Durations of records that have none (parts of a stream) are unknown now.
@@ -46,9 +59,10 @@ END
 for name in 2-early-c 2-early-py 2-c 2-py 3-c 3-py 4-c 4-py 5-early-c 5-early-py 5-c 5-py 6-c 6-py; do
 	gzip -dc "$DATA/store-$name.db.gz" >"$name.db"
 	cp "$name.db" before
+	sql $name.db 'SELECT op, bytes FROM v_timed_bytes' >timed
 	check "version $name: the report has the numbers of its own version" '
 		ioreel report --json $name.db >new.json 2>err && [ ! -s err ] &&
-		python3 numbers.py "$DATA/store-$name.json.gz" new.json'
+		python3 numbers.py "$DATA/store-$name.json.gz" new.json timed'
 	check "version $name: the report for people" 'ioreel report $name.db >out && [ -s out ]'
 	check "version $name: its events are read" '
 		[ "$(sql $name.db "SELECT count(*) FROM v_event")" = "$(sql $name.db "SELECT sum(events) FROM thread")" ]'
