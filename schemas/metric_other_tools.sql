@@ -57,8 +57,8 @@ ORDER BY source, ordinal NULLS LAST;
 -- at the end of a file included, and leave out every path with ".py" in it.
 -- Times are of starts and ends rounded to 4 decimals of a second; a duration of
 -- 0 becomes 1 ms.
---   io_ns        sum of these durations over the number of ranks; a loader worker
---               is none
+--   io_ns        sum of these durations over the number of ranks that made such
+--               calls; a loader worker is none
 --   exact_io_ns  the same of the durations as recorded
 --   *_mib_per_s  of single calls: bytes / duration, by the same rules
 --   sequential_share, consecutive_share   Darshan's SEQ and CONSEC over the
