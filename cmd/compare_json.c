@@ -62,15 +62,15 @@ static json_t *factors_json(const struct reel_likeness *l)
 
 	for (i = 0; list && i < l->factors; i++) {
 		const struct reel_factor *f = &l->factor[i];
-		bool any = f->has_a || f->has_b;
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}",
-					"name", f->name, "unit", f->unit, "a",
-					number(f, f->has_a, f->a), "b",
-					number(f, f->has_b, f->b), "d",
-					any ? json_real(f->d) : json_null(),
-					"used", f->used));
+			list,
+			json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "name",
+				  f->name, "unit", f->unit, "a",
+				  number(f, f->has_a, f->a), "b",
+				  number(f, f->has_b, f->b), "d",
+				  f->has_d ? json_real(f->d) : json_null(),
+				  "used", f->used));
 	}
 	return list;
 }

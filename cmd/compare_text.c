@@ -103,7 +103,7 @@ void compare_print_factors(const struct reel_likeness *l, const char *a,
 		reel_columns_right(&at, format_value(num, f, f->has_b, f->b),
 				   CELL_COLUMNS);
 		reel_columns_right(&at,
-				   f->has_a || f->has_b
+				   f->has_d
 					   ? compare_format_change(
 						     num, reel_factor_change(f))
 					   : "-",
@@ -121,6 +121,17 @@ static int factors_used(const struct reel_likeness *l)
 	return used;
 }
 
+/* Factors that one run has, and that the source of the other one does not tell. */
+static int factors_unknown(const struct reel_likeness *l)
+{
+	int unknown = 0;
+
+	for (int i = 0; i < l->factors; i++)
+		unknown += (l->factor[i].has_a || l->factor[i].has_b) &&
+			   !l->factor[i].has_d;
+	return unknown;
+}
+
 const char *compare_why_none(const struct reel_likeness *l)
 {
 	return factors_used(l) ? "one of the runs has only zeros"
@@ -131,6 +142,7 @@ static void add_cosine(struct reel_buf *text, const struct reel_likeness *l)
 {
 	char num[REEL_NUM];
 	int used = factors_used(l), largest = reel_likeness_largest(l);
+	int unknown = factors_unknown(l);
 
 	if (l->has_cosine)
 		reel_buf_printf(text, NULL,
@@ -150,6 +162,10 @@ static void add_cosine(struct reel_buf *text, const struct reel_likeness *l)
 			l->factor[largest].name);
 	else if (used)
 		reel_buf_puts(text, "; no difference", NULL);
+	if (unknown)
+		reel_buf_printf(text, NULL,
+				"; %d factor%s known of one run only", unknown,
+				unknown == 1 ? "" : "s");
 }
 
 static void add_structure(struct reel_buf *text, const struct reel_likeness *l)
@@ -407,7 +423,9 @@ void compare_print_explanation(const struct reel_likeness *l,
 	putchar('\n');
 	if (!e->costs) {
 		reel_columns_wrapped(l->has_d ? "No factor differs."
-					      : "No run has a factor.",
+				     : factors_unknown(l)
+					     ? "No factor is known of both."
+					     : "No run has a factor.",
 				     2, 0);
 	} else {
 		print_most(l, &e->cost[0]);

@@ -70,10 +70,12 @@ WHERE i.message = 0;
 -- of the DLIO paper, in its order. "sequential" and "consecutive" are Darshan's
 -- SEQ and CONSEC over all reads and writes, as in the paper. Bytes and files
 -- come from v_summary, sizes and bandwidth from single calls; where a log has only
--- counters, the mean size is its bytes / calls.
+-- counters, the mean size is its bytes / calls. known: 0, the run has it and its
+-- source does not tell it; 1 with a NULL, the run has nothing of it.
 -- unit: as the row says    empty: NULL, the factor is left out
 -- source: DLIO (CCGrid 2021), V.B; ioreel-store(5), "Likeness"
-CREATE VIEW v_similarity_vector (ordinal, name, unit, value) AS
+CREATE VIEW v_similarity_vector (ordinal, name, unit, value, known) AS
+WITH factor (ordinal, name, unit, value) AS (
 SELECT 1, 'I/O time', 'ns',
 	(SELECT io_ns FROM v_summary)
 UNION ALL SELECT 2, 'bytes read', 'B',
@@ -105,4 +107,8 @@ UNION ALL SELECT 11, 'consecutive', '%',
 		(SELECT 100.0 * consec / nullif(posix_calls, 0)
 			FROM v_counter_total, v_measured WHERE by_counters))
 UNION ALL SELECT 12, 'files', '',
-	(SELECT files FROM v_summary);
+	(SELECT files FROM v_summary))
+SELECT ordinal, factor.name, unit, value, value IS NOT NULL
+	OR coalesce(iif(ordinal = 1, read_calls + write_calls + meta_calls,
+		read_bytes + write_bytes - coalesce(mapped_bytes, 0)), 1) <= 0
+FROM factor, v_summary;

@@ -49,11 +49,14 @@ static int read_vector(struct reel_store *st, struct reel_likeness *l,
 		int64_t i = reel_view_int(&v, "ordinal") - 1;
 		bool has = !reel_view_is_null(&v, "value");
 		double value = has ? reel_view_real(&v, "value") : 0;
+		struct reel_factor *f = &l->factor[i];
 
 		if (i < 0 || i >= FACTORS || !isfinite(value) || value < 0)
 			continue;
-		*(is_b ? &l->factor[i].has_b : &l->factor[i].has_a) = has;
-		*(is_b ? &l->factor[i].b : &l->factor[i].a) = value;
+		*(is_b ? &f->has_b : &f->has_a) = has;
+		*(is_b ? &f->known_b : &f->known_a) =
+			reel_view_int(&v, "known") > 0;
+		*(is_b ? &f->b : &f->a) = value;
 	}
 	return reel_view_close(&v);
 }
@@ -62,8 +65,9 @@ static void find_difference(struct reel_factor *f)
 {
 	double max = fmax(f->a, f->b);
 
+	f->has_d = f->known_a && f->known_b && (f->has_a || f->has_b);
 	/* A factor that only one run has: the largest difference. */
-	if (f->has_a != f->has_b)
+	if (f->has_d && f->has_a != f->has_b)
 		f->d = f->has_a ? 1 : -1;
 	else if (f->has_a && max > 0)
 		f->d = (f->a - f->b) / max;
@@ -77,7 +81,7 @@ double reel_change(double d)
 
 double reel_factor_change(const struct reel_factor *f)
 {
-	return f->has_a != f->has_b ? INFINITY : reel_change(f->d);
+	return f->has_d && f->has_a != f->has_b ? INFINITY : reel_change(f->d);
 }
 
 int reel_likeness_largest(const struct reel_likeness *l)
@@ -127,7 +131,7 @@ static void find_cosine(struct reel_likeness *l)
 		struct reel_factor *f = &l->factor[i];
 
 		find_difference(f);
-		l->has_d = l->has_d || f->has_a || f->has_b;
+		l->has_d |= f->has_d;
 		if (l->worst < 0 ? f->d != 0 : fabs(f->d) > l->max_abs_d)
 			l->worst = i;
 		l->max_abs_d = fmax(l->max_abs_d, fabs(f->d));

@@ -18,9 +18,12 @@ struct reel_factor {
 	const char *name; /* "transfer size, median" */
 	const char *unit; /* "ns", "B", "B/s", "%", "" */
 	bool has_a, has_b;
+	/* Not known: the run has it, and its source does not tell it. */
+	bool known_a, known_b;
 	bool used; /* in the cosine; 0/0 and missing ones are left out */
 	double a, b;
-	double d; /* (a - b) / max(a, b), signed; 0 when both are 0 */
+	bool has_d; /* known of both runs, of which one has it */
+	double d;   /* (a - b) / max(a, b), signed; 0 when both are 0 */
 };
 
 /* The ranks' loops. Shares: mean over ranks, 0..1; REEL_VIEW_NONE: not measured. */
@@ -39,7 +42,7 @@ struct reel_likeness {
 	int factors;
 	bool has_cosine;
 	double cosine;
-	bool has_d; /* a run has a factor; else max_abs_d is of none */
+	bool has_d; /* a factor has one; else max_abs_d is of none */
 	double max_abs_d;
 	int worst; /* index of max |d|, -1: none */
 	int64_t threads_a, threads_b;
@@ -56,7 +59,8 @@ struct reel_likeness {
 /* Convert @d = (a - b) / max(a, b) to the relative change (b - a) / a; INFINITY
  * where a is 0 and b is not. */
 double reel_change(double d);
-/* The change of one factor; INFINITY also where only one run has it. */
+/* The change of one factor; INFINITY also where only one run has it, 0 where it is not
+ * known. */
 double reel_factor_change(const struct reel_factor *f);
 /* Index of the factor with the largest change, -1: there is no change. */
 int reel_likeness_largest(const struct reel_likeness *l);

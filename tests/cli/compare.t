@@ -288,10 +288,25 @@ check 'two runs without a factor have no largest difference' 'ioreel compare --j
 import json
 assert json.load(open(\"pair\"))[\"max_abs_d\"] is None
 most = json.load(open(\"matrix\"))[\"max_abs_d\"]
-assert most[0] == [None, None, 1] and most[2] == [1, 1, 0], most"'
+assert most[0] == [None, None, None] and most[2] == [None, None, 0], most"'
 check 'nor is their vector without a difference' \
 	'ioreel compare --explain slow.json gpu.json >out && grep -qx "No run has a factor." out &&
-	ioreel compare slow.json gpu.json a.reel >out && grep -q "^  #1 *- *- *1.0000$" out'
+	ioreel compare slow.json gpu.json a.reel >out && grep -q "^  #1 *- *- *-$" out'
+{ echo start,end,call,path,offset,size && for i in 0 1 2 3 4 5; do
+	echo "$i,$i.5,read,/d/f,$((i * 4096)),4096"; done; } >timed.csv
+cut -d, -f1,3- timed.csv >untimed.csv
+map=start=start,call=call,path=path,offset=offset,size=size
+ioreel import -q untimed.csv --map $map -o untimed.db && ioreel import -q timed.csv --map $map,end=end -o timed.db
+check 'a factor that one source does not tell has no difference' \
+	'ioreel compare untimed.db timed.db >out && grep -q "; no difference; 3 factors known of one run only$" out &&
+	ioreel compare --explain untimed.db timed.db >out && grep -qx "No factor differs." out &&
+	ioreel compare untimed.db timed.db timed.db >out && grep -q "^  #1 *0.0000  0.0000  0.0000$" out &&
+	ioreel compare --json untimed.db timed.db | python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+f = {x[\"name\"]: x[\"d\"] for x in d[\"factors\"]}
+assert f[\"I/O time\"] is None and f[\"bandwidth per call, mean\"] is None and f[\"files\"] == 0, f
+assert d[\"max_abs_d\"] == 0 and d[\"worst_factor\"] is None, d"'
 check 'the manual shows every option' \
 	'grep -qF "Fl -explain" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
 	grep -qF "Fl -class" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'
