@@ -580,6 +580,22 @@ ORDER BY key = 'mpi_collectives', key = 'mpi_one_sided';
 CREATE VIEW v_mpi_unrecorded (library) AS
 SELECT DISTINCT value FROM note WHERE key = 'mpi_not_recorded' ORDER BY value;
 
+-- v_log_scope: what a log of strace may lack, as its calls show.
+--   filtered     1: it has calls on files alone, as of strace -e or -P, so the absence
+--                of other calls proves nothing
+--   no_seeks     1: such a log has no seek, so offsets are not known
+--   unnamed      reads and writes, with their time unnamed_ns, of descriptors that no
+--                call made and no text of -y names: files or pipes
+-- unit: calls, ns    empty: 0; no row, without a log of strace that lacks anything
+-- source: ioreel-import(1), "strace"
+CREATE VIEW v_log_scope (filtered, no_seeks, unnamed, unnamed_ns) AS
+SELECT max(key = 'strace.filtered'), max(key = 'strace.no_seeks'),
+	coalesce(sum(n) FILTER (WHERE key = 'strace.unnamed'), 0),
+	coalesce(sum(n) FILTER (WHERE key = 'strace.unnamed_ns'), 0)
+FROM (SELECT key, CAST(value AS INTEGER) AS n FROM note
+	WHERE key GLOB 'strace.*')
+HAVING count(*) > 0;
+
 -- v_unseen: what the shim knows that it could not record: operations of io_uring that
 -- the program entered by its own system calls; page faults, with --mmap faults, that
 -- did not fit into the kernel's rings, and processes whose faults it did not report.

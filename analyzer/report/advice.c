@@ -47,6 +47,7 @@ const struct advice_threshold advice_threshold = {
 	.small_calls = 1000,
 	.reads_per_open = 8,
 	.random_share = 0.20,
+	.unnamed_share = 0.05,
 	.random_calls = 1000,
 	.random_time = 0.10,
 	.sync_share = 0.20,
@@ -89,6 +90,12 @@ bool advice_run_unknown(const struct report *r)
 {
 	return report_is_untimed(r) ||
 	       (r->clock_error_ns > 0 && r->clock_error_ns >= report_run_ns(r));
+}
+
+bool advice_files_unknown(const struct report *r)
+{
+	return advice_share(r->completeness.unnamed_ns, r->group_sum_ns) >=
+	       advice_threshold.unnamed_share;
 }
 
 double advice_of_run(const struct report *r, int64_t ns)
@@ -142,12 +149,13 @@ static bool io_matters(const struct report *r)
 					: ns) >= advice_threshold.matters_share;
 }
 
+/* An import may lack the opens. */
 static double reads_per_open(const struct report *r)
 {
 	const struct report_transfer *m = &r->transfer[0];
+	int64_t opens = m->opens_read > 0 ? m->opens_read : m->files;
 
-	return m->opens_read > 0 ? (double)m->calls / (double)m->opens_read
-				 : (double)m->calls;
+	return opens > 0 ? (double)m->calls / (double)opens : (double)m->calls;
 }
 
 bool advice_is_start_up(const struct report *r, struct advice *a)
@@ -292,16 +300,18 @@ static bool small_read(const struct report *r, struct advice *a)
 	    (double)r->small[0].calls <
 		    advice_threshold.small_count * (double)m->calls ||
 	    share < advice_threshold.small_share ||
-	    per_open < advice_threshold.reads_per_open || !io_matters(r))
+	    per_open < advice_threshold.reads_per_open || !io_matters(r) ||
+	    advice_files_unknown(r))
 		return false;
 	advice_append(
 		a->text,
 		"%s reads of less than 16 KiB are %s of the time in I/O calls "
-		"(median read %s, %s reads per open file).",
+		"(median read %s, %s reads per %sfile).",
 		reel_num_count(num, r->small[0].calls),
 		reel_columns_percent(part, share),
 		reel_num_size(size, (double)m->median_bytes),
-		reel_num_count(per, llround(per_open)));
+		reel_num_count(per, llround(per_open)),
+		m->opens_read > 0 ? "open " : "");
 	advice_fact(a, "small_reads", "calls", (double)r->small[0].calls);
 	advice_fact(a, "small_read_share", "share", share);
 	advice_fact(a, "median_read", "B", (double)m->median_bytes);
@@ -325,7 +335,8 @@ static bool small_write(const struct report *r, struct advice *a)
 	if (calls < advice_threshold.small_calls ||
 	    (double)calls < advice_threshold.small_count * (double)m->calls ||
 	    share < advice_threshold.small_share ||
-	    per_file < advice_threshold.reads_per_open || !io_matters(r))
+	    per_file < advice_threshold.reads_per_open || !io_matters(r) ||
+	    advice_files_unknown(r))
 		return false;
 	advice_append(
 		a->text,
@@ -442,6 +453,34 @@ static bool has_transfers_only(const struct report *r)
 	return r->sources && r->calls;
 }
 
+/* The topics of calls that a filtered log has: the absence of others proves nothing. */
+static void append_filtered(const struct report *r, struct advice *a)
+{
+	const struct {
+		const char *topic;
+		bool seen;
+	} topics[] = {
+		{"opens", r->group[REEL_GROUP_OPEN].calls > 0},
+		{"metadata", r->group[REEL_GROUP_STAT].calls > 0},
+		{"small reads", r->transfer[0].calls > 0},
+		{"random reads", r->transfer[0].random_share != REPORT_NONE},
+		{"small writes", r->transfer[1].calls > 0},
+		{"syncs", r->group[REEL_GROUP_SYNC].calls > 0},
+		{"checkpoints", r->group[REEL_GROUP_OPEN].calls > 0 &&
+					r->transfer[1].calls > 0},
+	};
+	const char *between = "checked, of the calls in the log: ";
+
+	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++) {
+		if (!topics[i].seen)
+			continue;
+		advice_append(a->text, "%s%s", between, topics[i].topic);
+		between = ", ";
+	}
+	advice_append(a->text, "%sa filter may have left out others",
+		      *between == ',' ? "; " : "");
+}
+
 static void no_problem(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
@@ -472,7 +511,9 @@ static void no_problem(const struct report *r, struct advice *a)
 			      "nothing could be checked.");
 		return;
 	}
-	if (has_transfers_only(r))
+	if (r->completeness.filtered)
+		append_filtered(r, a);
+	else if (has_transfers_only(r))
 		advice_append(
 			a->text,
 			"checked: small and random reads, small writes; opens, "
@@ -516,6 +557,14 @@ static void no_problem(const struct report *r, struct advice *a)
 			      reel_num_count(num, r->completeness.lost_events),
 			      advice_number(r->completeness.lost_events,
 					    "event", "events"));
+	if (advice_files_unknown(r))
+		advice_append(a->text,
+			      "; %s %s of unknown files or pipes could not be "
+			      "checked",
+			      reel_num_count(num, r->completeness.unnamed),
+			      advice_number(r->completeness.unnamed,
+					    "read or write",
+					    "reads and writes"));
 	advice_append(a->text, ".");
 }
 

@@ -463,7 +463,9 @@ bool advice_io_bound(const struct report *r, struct advice *a)
 		ns = unnamed_io(r);
 	double share = advice_of_run(r, ns);
 
-	if (share < advice_threshold.io_share)
+	if (share < advice_threshold.io_share ||
+	    advice_of_run(r, ns - r->completeness.unnamed_ns) <
+		    advice_threshold.io_share)
 		return false;
 	advice_append(
 		a->text, "I/O takes %s of %s (%s)%s",

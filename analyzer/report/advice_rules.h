@@ -37,6 +37,7 @@ struct advice_threshold {
 	double small_count; /* ... of all reads, writes */
 	int64_t small_calls;
 	double reads_per_open; /* ... and so many of them per (open) file */
+	double unnamed_share;  /* of the time in I/O calls, of unknown files */
 	double random_share;   /* RANDOM-READ: of reads that are not first */
 	int64_t random_calls;
 	double random_time; /* ... reads, of all calls' time; many per file */
@@ -125,6 +126,10 @@ double advice_share(int64_t ns, int64_t of_ns);
 double advice_of_run(const struct report *r, int64_t ns);
 /* Has an import no times, or can they be wrong by more than the run took? */
 bool advice_run_unknown(const struct report *r);
+
+/* Are many of the calls' times those of descriptors that may be pipes? The waits for
+ * their messages are no I/O. */
+bool advice_files_unknown(const struct report *r);
 
 /* "the run's 14.2 s"; @out: REEL_NUM and the words. */
 #define ADVICE_RUN 96

@@ -174,6 +174,21 @@ static int read_unfinished(struct report_completeness *c, struct reel_store *st,
 	return reel_view_close(&v);
 }
 
+static int read_scope(struct report_completeness *c, struct reel_store *st,
+		      struct reel_error *err)
+{
+	struct reel_view v;
+
+	reel_view_open(&v, st, "SELECT * FROM v_log_scope", err);
+	if (reel_view_next(&v)) {
+		c->filtered = reel_view_int(&v, "filtered");
+		c->no_seeks = reel_view_int(&v, "no_seeks");
+		c->unnamed = reel_view_int(&v, "unnamed");
+		c->unnamed_ns = reel_view_int(&v, "unnamed_ns");
+	}
+	return reel_view_close(&v);
+}
+
 static int read_mpi(struct report_completeness *c, struct reel_store *st,
 		    struct reel_error *err)
 {
@@ -321,7 +336,8 @@ int report_completeness_read(struct report_completeness *c,
 			       read_sources(c, st, err) ||
 			       read_apart(c, st, err) ||
 			       read_unfinished(c, st, err) ||
-			       read_mpi(c, st, err) || read_programs(c, st, err)
+			       read_scope(c, st, err) || read_mpi(c, st, err) ||
+			       read_programs(c, st, err)
 		       ? -1
 		       : 0;
 }

@@ -48,6 +48,9 @@ struct report_completeness {
 	int64_t counted;	  /* > 0: counters in place of events */
 	int64_t counted_files;	  /* files opened while counting */
 	int64_t only_failed; /* calls of an import, of which none succeeded */
+	bool filtered;	     /* a log that can lack calls of I/O: v_log_scope */
+	bool no_seeks;	     /* such a log has no seek */
+	int64_t unnamed, unnamed_ns; /* reads and writes of unknown files */
 	int64_t no_time, no_duration, no_size; /* calls of an import */
 	int64_t counted_after_ns; /* > 0: events until then, counters after */
 	int64_t untraced[REEL_COUNTERS]; /* by reel_counter_untraced() */

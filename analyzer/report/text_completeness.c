@@ -11,6 +11,7 @@
 #include "lib/num.h"
 #include "lib/terminal.h"
 
+#include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/text.h"
 
@@ -291,6 +292,35 @@ static void print_untraced(const struct report_completeness *c)
 	print_line(&b);
 }
 
+/* A log of strace may lack calls: its own ones show which. */
+static void print_scope(const struct report *r)
+{
+	const struct report_completeness *c = &r->completeness;
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], time[REEL_NUM];
+
+	if (c->filtered)
+		reel_buf_printf(&b, NULL,
+				"filter: the log has calls of I/O alone, as of "
+				"strace -e or -P: other calls and files may be "
+				"missing%s",
+				c->no_seeks ? ", and without seeks the "
+					      "order of reads and writes "
+					      "is not known"
+					    : "");
+	print_line(&b);
+	if (advice_files_unknown(r))
+		reel_buf_printf(&b, NULL,
+				"unknown files: %s %s, %s in sum, of "
+				"descriptors without a name: files or pipes "
+				"(strace -y names them)",
+				reel_num_count(num, c->unnamed),
+				c->unnamed == 1 ? "read or write"
+						: "reads and writes",
+				reel_num_time(time, (double)c->unnamed_ns));
+	print_line(&b);
+}
+
 static void print_left_out(const struct report_completeness *c)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -548,6 +578,7 @@ void text_completeness(const struct report *r)
 	print_damage(c);
 	print_denied(c);
 	print_left_out(c);
+	print_scope(r);
 	print_counters(c);
 	print_hooks(c);
 	print_launchers(c);

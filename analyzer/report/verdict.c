@@ -260,7 +260,8 @@ static void add_io_time(struct reel_buf *b, const struct report *r)
 			reel_num_time(error, (double)r->clock_error_ns));
 		return;
 	}
-	reel_buf_printf(b, NULL, "I/O takes %s of %s%s: %s",
+	reel_buf_printf(b, NULL, "I/O takes %s%s of %s%s: %s",
+			advice_files_unknown(r) ? "at most " : "",
 			reel_num_time(time, (double)io_ns), advice_run(run, r),
 			advice_most_of(ranks, mean_ns),
 			reel_columns_percent(part, advice_of_run(r, io_ns)));

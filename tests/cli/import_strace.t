@@ -358,4 +358,51 @@ cp reused/o.* timeless
 sed -i -E 's/^[0-9.]{17} //' timeless/o.*
 check 'files of strace -ff without times have no order' '! import timeless 2>err && [ $(wc -l <err) = 1 ] &&
 	grep -q "no times, which give the files their order" err && [ ! -e s.db ]'
+# A filter leaves calls out, and the log does not name it: 300 small files read whole,
+# and waits for a pipe.
+filtered() { # the names of the calls that stay; -y or nothing
+	awk -v keep="$1" -v y="$2" 'function put(name, text, dur) {
+		ns += 100
+		if (keep == "" || index(" " keep " ", " " name " "))
+			printf "100 1700000000.%06d %s <0.%06d>\n", ns, text, dur
+	}
+	function fd(path) { return y ? "3<" path ">" : "3" }
+	BEGIN {
+		put("brk", "brk(NULL) = 0x5000", 5)
+		for (i = 0; i < 300; i++) {
+			path = "/d/" i
+			put("openat", "openat(AT_FDCWD, \"" path "\", O_RDONLY) = " fd(path), 20)
+			put("lseek", "lseek(" fd(path) ", 0, SEEK_END) = 900", 1)
+			put("lseek", "lseek(" fd(path) ", 100, SEEK_SET) = 100", 1)
+			for (j = 0; j < 2; j++)
+				put("read", "read(" fd(path) ", \"x\"..., 100) = 100", 20)
+			put("close", "close(" fd(path) ") = 0", 1)
+			put("pipe2", "pipe2([" (y ? "3<pipe:[7]>, 4<pipe:[7]>" : "3, 4") "], 0) = 0", 1)
+			ns += 1000
+			put("read", "read(" fd("pipe:[7]") ", \"x\"..., 10) = 10", 1000)
+			put("close", "close(" fd("pipe:[7]") ") = 0", 1)
+			put("close", "close(" (y ? "4<pipe:[7]>" : "4") ") = 0", 1)
+		}
+	}' >filtered.strace
+	import filtered.strace && "$IOREEL" report s.db | tr -s ' \n' ' ' >out
+}
+scope() { rows 'SELECT filtered, no_seeks, unnamed FROM v_log_scope'; }
+filtered '' ''
+is 'a log of all calls lacks nothing' "$(scope)" ''
+check 'its opens were checked' 'grep -q "checked: opens" out && ! grep -q "filter:" out'
+filtered 'read' ''
+is 'reads alone: of files or pipes' "$(scope)" '1 1 900;'
+check 'are at most that I/O' 'grep -q "I/O takes at most" out && ! grep -q "IO-BOUND" out'
+check 'and prove nothing' \
+	'grep -q "checked, of the calls in the log: small reads; a filter may" out'
+filtered 'openat read' ''
+is 'a number that is never closed is any descriptor' "$(scope)" '1 1 900;'
+filtered 'openat read close' ''
+is 'one that is closed is none' "$(scope)" '1 1 300;'
+check 'so the waits for the pipe are no I/O' '! grep -q "IO-BOUND" out'
+filtered 'read' y
+is 'a name tells files from pipes' "$(scope)" '1 1 0;'
+check 'reads of a file are many only in one file' \
+	'! grep -q "SMALL-READ" out && grep -q "300 calls on pipes" out'
+check 'their order is not known without seeks' 'grep -q " read 600 60.0 kB .*MB/s - 300 " out'
 finish

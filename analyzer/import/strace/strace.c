@@ -24,6 +24,7 @@
 #include "analyzer/import/strace/strace_births.h"
 #include "analyzer/import/strace/strace_call.h"
 #include "analyzer/import/strace/strace_line.h"
+#include "analyzer/import/strace/strace_scope.h"
 #include "analyzer/import/strace/strace_source.h"
 #include "analyzer/import/common/table.h"
 
@@ -56,6 +57,7 @@ struct importer {
 	uint64_t no_end, no_time, no_duration;
 	uint64_t async; /* operations of io_uring and libaio */
 	uint64_t failed, succeeded;
+	struct strace_scope scope;
 	struct strace_paths paths;
 	struct reel_buf text;
 };
@@ -341,6 +343,8 @@ static int add_call(struct importer *im, int thread,
 		return -1;
 	im->no_time += call->is_event && line->clock == STRACE_NO_CLOCK;
 	im->no_duration += call->is_event && line->dur_ns < 0;
+	if (call->is_event)
+		strace_scope_transfer(&im->scope, call, end_ns - start_ns);
 	return 0;
 }
 
@@ -559,6 +563,7 @@ static int handle_line(struct importer *im, struct strace_line *line,
 	int64_t tid = line_pid(im, line);
 	int thread = import_job_find_thread(im->job, tid);
 
+	strace_scope_see(&im->scope, line);
 	if (thread < 0)
 		thread = new_thread(im, tid, line->ns, err);
 	if (thread < 0 || spread_tick(im, tid, line, err))
@@ -641,7 +646,8 @@ static int finish(struct importer *im, struct reel_writer *w,
 	run.command = import_job_command(im->job);
 	name_of(run.command, name, sizeof(name));
 	run.name = *name ? name : import_run_name(in->path[0], NULL, file);
-	if (reel_writer_settle(w, err) || put_losses(im, w, err))
+	if (reel_writer_settle(w, err) || put_losses(im, w, err) ||
+	    strace_scope_note(&im->scope, w, err))
 		return -1;
 	return import_job_finish(im->job, &run, err);
 }
