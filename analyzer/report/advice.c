@@ -92,6 +92,20 @@ bool advice_run_unknown(const struct report *r)
 	       (r->clock_error_ns > 0 && r->clock_error_ns >= report_run_ns(r));
 }
 
+bool advice_is_in_flight(const struct report *r)
+{
+	int64_t mean_ns, io_ns = report_io_ns(r, &mean_ns);
+
+	return report_blocking_ns(r) * 2 < io_ns;
+}
+
+const char *advice_verb(const struct report *r)
+{
+	return advice_is_in_flight(r)	 ? "is in flight for"
+	       : advice_files_unknown(r) ? "takes at most"
+					 : "takes";
+}
+
 bool advice_files_unknown(const struct report *r)
 {
 	return advice_share(r->completeness.unnamed_ns, r->group_sum_ns) >=
@@ -137,16 +151,16 @@ static double of_io(const struct report *r, int64_t ns)
 static bool io_matters(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
-	int64_t ns = advice_exposed_io(r), mean_ns;
+	int64_t ns = advice_exposed_io(r);
 
 	if (k && k->wait_share >= advice_threshold.matters_share &&
 	    k->workers > 0 &&
 	    k->worker_busy_share >= advice_threshold.idle_share &&
 	    k->worker_io_share >= advice_threshold.matters_share)
 		return true;
-	return advice_of_run(r, ns == REPORT_NONE
-					? report_io_ns(r, &mean_ns)
-					: ns) >= advice_threshold.matters_share;
+	return advice_of_run(r,
+			     ns == REPORT_NONE ? report_blocking_ns(r) : ns) >=
+	       advice_threshold.matters_share;
 }
 
 /* An import may lack the opens. */
@@ -542,13 +556,19 @@ static void no_problem(const struct report *r, struct advice *a)
 		advice_fact(a, "wait_share", "share", k->wait_share);
 	if (io_ns > 0) {
 		if (k)
-			advice_append(a->text, "; I/O takes %s of %s%s, %s",
+			advice_append(a->text, "; I/O %s %s of %s%s, %s",
+				      advice_verb(r),
 				      reel_num_time(num, (double)io_ns),
 				      advice_run(run, r),
 				      advice_most_of(ranks, mean_ns),
 				      reel_columns_percent(part, share));
 		advice_fact(a, "io_share", "share", share);
 	}
+	if (advice_is_in_flight(r))
+		advice_append(a->text,
+			      "; whether the job waits for operations in "
+			      "flight is known only of calls on their "
+			      "queues");
 	if (!k && r->uses.python && !report_is_imported(r))
 		advice_append(a->text, "; how long the job waits for its input "
 				       "is not known without steps");

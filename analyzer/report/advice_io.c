@@ -465,7 +465,9 @@ bool advice_io_bound(const struct report *r, struct advice *a)
 
 	if (share < advice_threshold.io_share ||
 	    advice_of_run(r, ns - r->completeness.unnamed_ns) <
-		    advice_threshold.io_share)
+		    advice_threshold.io_share ||
+	    (all && advice_of_run(r, report_blocking_ns(r)) <
+			    advice_threshold.io_share))
 		return false;
 	advice_append(
 		a->text, "I/O takes %s of %s (%s)%s",

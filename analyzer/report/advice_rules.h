@@ -131,6 +131,12 @@ bool advice_run_unknown(const struct report *r);
  * their messages are no I/O. */
 bool advice_files_unknown(const struct report *r);
 
+/* Is most of the I/O time that of asynchronous operations, which the program did not
+ * wait for in calls on their queues? */
+bool advice_is_in_flight(const struct report *r);
+/* "takes", of I/O; "is in flight for". */
+const char *advice_verb(const struct report *r);
+
 /* "the run's 14.2 s"; @out: REEL_NUM and the words. */
 #define ADVICE_RUN 96
 char *advice_run(char out[static ADVICE_RUN], const struct report *r);

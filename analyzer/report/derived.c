@@ -58,6 +58,15 @@ int64_t report_io_ns(const struct report *r, int64_t *mean_ns)
 	return r->rank_io.max_ns + unranked_ns;
 }
 
+int64_t report_blocking_ns(const struct report *r)
+{
+	int64_t mean_ns, ns = report_io_ns(r, &mean_ns);
+	int64_t own_ns =
+		r->group_sum_ns - r->async.flight_ns + r->async.call_ns;
+
+	return r->async.flight_ns > 0 && own_ns < ns ? own_ns : ns;
+}
+
 bool report_run_is_job(const struct report *r)
 {
 	return r->wall_ns > 0 && r->wall_ns >= r->span_ns;

@@ -163,6 +163,10 @@ static int fill_call(struct report *r, struct reel_view *v)
 	    (of == REEL_GROUP_READ || of == REEL_GROUP_WRITE) &&
 	    strcmp(reel_view_text(v, "layer"), "MMAP"))
 		r->group[of].untimed += INT("calls");
+	if (!strcmp(reel_view_text(v, "layer"), "ASYNC"))
+		*(of == REEL_GROUP_QUEUE ? &r->async.call_ns
+					 : &r->async.flight_ns) +=
+			INT("dur_ns");
 	if (INT("message") || strcmp(reel_view_text(v, "call_group"), "meta") ||
 	    !strcmp(reel_view_text(v, "layer"), "MPIIO"))
 		return 0;

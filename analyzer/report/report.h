@@ -164,6 +164,11 @@ struct report {
 	} rank_io; /* v_rank_io_time */
 	struct report_group group[REEL_GROUPS], meta[REPORT_META_ADVICE + 1];
 	int64_t group_sum_ns; /* of all groups */
+	/* Asynchronous operations, from their submission until the program learned
+	 * of their end; the calls that submit them and wait for them. */
+	struct {
+		int64_t flight_ns, call_ns;
+	} async;
 	/* The time for code and system files among that in calls other than
 	 * reads and writes. */
 	double code_meta_share;
@@ -269,6 +274,10 @@ int64_t report_counted_ns(const struct report *r);
  * a rank, as far as it is known, is added. @mean_ns: the mean of the ranks;
  * REPORT_NONE: a single rank, or none. */
 int64_t report_io_ns(const struct report *r, int64_t *mean_ns);
+
+/* The part of report_io_ns() that the program can have waited for: operations in flight
+ * count by the calls that submit them and wait for them. */
+int64_t report_blocking_ns(const struct report *r);
 
 /* The time that shares "of the run" refer to: from the job's start to its end;
  * where that is not known, from the first to the last event. */

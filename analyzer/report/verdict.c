@@ -260,13 +260,17 @@ static void add_io_time(struct reel_buf *b, const struct report *r)
 			reel_num_time(error, (double)r->clock_error_ns));
 		return;
 	}
-	reel_buf_printf(b, NULL, "I/O takes %s%s of %s%s: %s",
-			advice_files_unknown(r) ? "at most " : "",
+	reel_buf_printf(b, NULL, "I/O %s %s of %s%s: %s", advice_verb(r),
 			reel_num_time(time, (double)io_ns), advice_run(run, r),
 			advice_most_of(ranks, mean_ns),
 			reel_columns_percent(part, advice_of_run(r, io_ns)));
 	if (r->tracer.call_ns > 0)
 		reel_buf_puts(b, ", without what strace adds", NULL);
+	if (advice_is_in_flight(r))
+		reel_buf_printf(
+			b, NULL,
+			"; calls that submit it or wait for it take %s",
+			reel_num_time(time, (double)report_blocking_ns(r)));
 	if (advice_of(r, "WAIT-UNKNOWN"))
 		reel_buf_puts(b,
 			      "; how long the job waits for its input is not "

@@ -295,4 +295,16 @@ for f in "$IOREEL_DATA"/*.csv "$IOREEL_DATA"/similarity/* "$IOREEL_DATA"/tf/*.cs
 	"$IOREEL_DATA"/README.md "$IOREEL_DATA"/cosmictagger/*.csv*; do
 	check "$(basename "$f") is of no format" 'refused "$f"'
 done
+
+# Reads ahead of a job that computes: they are in flight all the time, and no wait.
+cat >ahead.csv <<-END
+	ts,op,file,size,dur
+	0,io_uring_submit,,,0.001
+	0,async_read,/d/a,4096,0.5
+	0.5,io_uring_submit,,,0.001
+	0.5,async_read,/d/a,4096,0.5
+END
+import --map 'start=ts,call=op,path=file,size=size,duration=dur' ahead.csv
+check 'operations in flight are no wait' '"$IOREEL" report s.db | tr -s " \n" " " >out &&
+	grep -q "I/O is in flight for 1.00 s .* wait for it take 2.00 ms" out && ! grep -q IO-BOUND out'
 finish

@@ -301,6 +301,29 @@ static void remedies(void)
 	   "locks wait for no storage: %s", r.advice[0].text);
 }
 
+/* Operations in flight are no wait: the calls on their queues are. */
+static void in_flight(void)
+{
+	struct report r = quiet();
+
+	r.io_ns = 9 * S;
+	r.group_sum_ns = 20 * S;
+	r.async.flight_ns = 20 * S;
+	r.async.call_ns = 2 * S;
+	ok(only(&r, "IO-BOUND", "I/O is in flight for 9.00 s of"),
+	   "calls that wait: %s", verdict);
+	r.async.call_ns = 2 * S - 1;
+	ok(only(&r, "NO-PROBLEM", "submit it or wait for it take 2.00 s."),
+	   "calls that wait for less: %s", verdict);
+	ok(strstr(r.advice[0].text, "known only of calls on their queues."),
+	   "other ways to wait are not known: %s", r.advice[0].text);
+	r.group_sum_ns = 22 * S;
+	ok(has(&r, "IO-BOUND"), "calls that do their I/O themselves count");
+	r.async.call_ns = 8 * S;
+	ok(only(&r, "IO-BOUND", "I/O takes 9.00 s of"),
+	   "most of it is waited for: %s", verdict);
+}
+
 /* Shares of the run: of the job's time, from its start to its end. */
 static void run(void)
 {
@@ -410,6 +433,7 @@ int main(void)
 	grades();
 	unknown();
 	remedies();
+	in_flight();
 	run();
 	is(err.code, REEL_OK, "no error: %s", err.text);
 	return done();
