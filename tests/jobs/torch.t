@@ -100,8 +100,13 @@ job fails_in_backward
 spans fails_in_backward 'backward 1, epoch 1, fetch 2, preprocess 1, step 1'
 job fails_in_step
 spans fails_in_step 'backward 7, checkpoint 2, epoch 3, fetch 10, optimizer 7, preprocess 7, step 7'
-job fails_in_worker
-job fails_in_main
+for how in fails_in_worker fails_in_main; do
+	job $how
+	is "$how: a fetch that fails is a wait, and begins no step" "$("$IOREEL" sql --format tsv $how.reel \
+		"SELECT (SELECT count(*) FROM v_span WHERE name = 'step'),
+		(SELECT count(*) FROM v_span WHERE name = 'fetch' AND detail >= 0)" |
+		tail -1 | tr '\t' ' ')" '1 2'
+done
 dies worker_leaves
 reads worker_leaves 7
 dies worker_killed

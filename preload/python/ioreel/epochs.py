@@ -535,6 +535,16 @@ def fetch_begins(iterator):
         thread.busy = False
 
 
+def _void_step(thread, epoch):
+    """A fetch that raised an error gave no batch: the loop waited, and the step
+    that it began is none."""
+    thread.busy = True
+    try:
+        thread.cancel_step(epoch)
+    finally:
+        thread.busy = False
+
+
 def fetch_ends(token, error):
     if token is None:
         return
@@ -545,6 +555,8 @@ def fetch_ends(token, error):
         return
     if not exhausted:
         shim.end(shim.FETCH)
+        if error is not None and epoch is not None and step >= 0:
+            _void_step(thread, epoch)
         return
     thread.busy = True
     try:
