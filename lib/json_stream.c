@@ -48,7 +48,7 @@ int reel_json_open(struct reel_json_stream **out, struct reel_source *source,
 		return -1;
 	js->source = source;
 	js->room = BUFFER_FIRST;
-	js->buf = malloc(js->room);
+	js->buf = calloc(js->room + REEL_JSON_AHEAD, 1);
 	if (!js->buf) {
 		free(js);
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
@@ -105,17 +105,16 @@ static int more(struct reel_json_stream *js, struct reel_error *err)
 		if (js->room >= TOKEN_MOST)
 			return reel_json_bad(js, "a value of more than 16 MiB",
 					     err);
-		if (reel_grow(&js->buf, 2 * js->room, 1, err))
+		if (reel_grow(&js->buf, 2 * js->room + REEL_JSON_AHEAD, 1, err))
 			return -1;
 		js->room *= 2;
 	}
 	got = reel_source_read(js->source, js->buf + js->n, js->room - js->n,
 			       err);
-	if (got < 0)
-		return -1;
+	js->n += got > 0 ? (size_t)got : 0;
+	memset(js->buf + js->n, 0, REEL_JSON_AHEAD);
 	js->ended = !got;
-	js->n += (size_t)got;
-	return got > 0;
+	return got > 0 ? 1 : (int)got;
 }
 
 static bool is_space(char c)

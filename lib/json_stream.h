@@ -54,10 +54,12 @@ int reel_json_next(struct reel_json_stream *js, struct reel_json_token *t,
  */
 int reel_json_next_name(struct reel_json_stream *js, struct reel_json_token *t,
 			struct reel_error *err);
+#define REEL_JSON_AHEAD 32u
 /*
- * The bytes behind the last token that are in memory, @n of them, for a caller
- * that parses simple values itself; it may change those that it uses. Borrowed
- * until the next token. reel_json_use() moves on, past whole values only.
+ * The bytes behind the last token that are in memory, @n of them, for a caller that
+ * parses simple values itself; it may change those that it uses. REEL_JSON_AHEAD NULs
+ * are behind them. Borrowed until the next token. reel_json_use() moves on, past whole
+ * values only.
  */
 char *reel_json_peek(struct reel_json_stream *js, size_t *n);
 void reel_json_use(struct reel_json_stream *js, size_t n);

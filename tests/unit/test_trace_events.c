@@ -30,24 +30,44 @@ static const char *const events[] = {
 	"\"name\":\"quote \"in\" it\",\"ph\":\"X\",\"ts\":1",
 	"\"name\":\"tab \\t\",\"cat\":\"\\u00e4\",\"args\":{\"k\":\"\\\"\"}",
 	"\"ph\":\"X\"",
+	"\"name\":\"read\",\"pid\":1,\"args\":{\"a\":1,\"bb\":22,\"ccc\":-3}",
+	"\"name\":\"read\",\"pie\":1,\"args\":{\"a\":1,\"bc\":22}",
+	"\"name\":\"read\",\"args\":{\"a\":1,\"bb\":22,\"ccc\":-3,\"d\":4},"
+	"\"pid\":1",
+	"\"name\":\"read\" ,\"pid\":1, \"args\":{ \"a\":1 ,\"bb\" :22}",
+	"\"name\":\"read\",\"pid\":12345678,\"tid\":1234567890123456,\"args\":{"
+	"\"a\":999999999999999999,\"b\":1000000000000000000,\"c\":-0,"
+	"\"d\":00000000000000000007,\"e\":12345678901234567890123456789,"
+	"\"f\":12345678.5,\"g\":1e3,\"h\":-1.5,\"i\":9223372036854775807,"
+	"\"j\":123456789,\"k\":-12345678901,\"l\":\"12\",\"m\":1-2}",
+	"\"name\":\"read\",\"args\":{\"0\":0,\"1\":1,\"2\":2,\"3\":3,\"4\":4,"
+	"\"5\":5,"
+	"\"6\":6,\"7\":7,\"8\":8,\"9\":9,\"10\":10,\"11\":11,\"12\":12,\"13\":"
+	"13,"
+	"\"14\":14,\"15\":15,\"16\":16,\"a long key of 22 "
+	"bytes\":17,\"18\":18}",
 };
+#define EVENTS (sizeof(events) / sizeof(events[0]))
 
 static char path[] = "/tmp/ioreel-test-XXXXXX";
 
-/* Put a document with the event @body. */
-static bool put(const char *before, const char *body)
+/* Put a document with the event @body behind the event @first. */
+static bool put(const char *first, const char *before, const char *body)
 {
 	FILE *f = fopen(path, "w");
 
 	if (!f)
 		return false;
-	fprintf(f, "[\n{%s%s},\n{\"ph\":\"M\"}", before, body);
+	fprintf(f, "[\n{%s},\n{%s%s},\n{\"ph\":\"M\"}", first, before, body);
 	return !fclose(f);
 }
 
 static bool same_text(const struct trace_text *a, const struct trace_text *b)
 {
-	return a->len == b->len && !memcmp(a->s, b->s, a->len + 1);
+	int64_t x = 0, y = 0;
+
+	return a->len == b->len && !memcmp(a->s, b->s, a->len + 1) &&
+	       trace_text_int(a, &x) == trace_text_int(b, &y) && x == y;
 }
 
 static bool same_event(const struct trace_event *a, const struct trace_event *b)
@@ -62,35 +82,48 @@ static bool same_event(const struct trace_event *a, const struct trace_event *b)
 		    (!a->has_dur || a->dur_ns == b->dur_ns);
 
 	for (unsigned int i = 0; same && i < a->args; i++)
-		same = same_text(&a->arg[i].key, &b->arg[i].key) &&
+		same = a->arg[i].word == b->arg[i].word &&
+		       same_text(&a->arg[i].key, &b->arg[i].key) &&
 		       same_text(&a->arg[i].value, &b->arg[i].value);
 	return same;
 }
 
-/* Is event @i the same by both ways, and the event behind it found? */
-static bool agrees(unsigned int i, bool args)
+/* Is event @i behind the event @first the same by both ways, and the event behind it
+ * found? The keys of the first one are the guesses for those of the other. */
+static bool agrees_behind(unsigned int first, unsigned int i, bool args)
 {
 	static const char *const before[] = {"", BY_TOKENS};
 	struct reel_error err = {0};
 	struct trace_events *t[2] = {NULL, NULL};
 	static struct trace_event ev[2], next;
 	bool same = true;
+	uint64_t bad[2] = {0, 0};
 
 	for (int k = 0; same && k < 2; k++) {
-		same = put(before[k], events[i]) &&
+		same = put(events[first], before[k], events[i]) &&
 		       !trace_events_open(&t[k], path, &err);
 		if (same && !args)
 			trace_events_without_args(t[k]);
-		same = same && trace_events_next(t[k], &ev[k], &err) == 1;
+		same = same && trace_events_next(t[k], &ev[k], &err) == 1 &&
+		       trace_events_next(t[k], &ev[k], &err) == 1;
+		bad[k] = same ? trace_events_bad(t[k]) : 0;
 	}
-	same = same && same_event(&ev[0], &ev[1]) &&
-	       trace_events_bad(t[0]) == trace_events_bad(t[1]);
+	same = same && same_event(&ev[0], &ev[1]) && bad[0] == bad[1];
 	for (int k = 0; k < 2; k++) {
 		same = same && trace_events_next(t[k], &next, &err) == 1 &&
 		       next.phase == 'M' &&
 		       trace_events_next(t[k], &next, &err) == 0;
 		trace_events_close(t[k]);
 	}
+	return same;
+}
+
+static bool agrees(unsigned int i, bool args)
+{
+	bool same = true;
+
+	for (unsigned int first = 0; same && first < EVENTS; first++)
+		same = agrees_behind(first, i, args);
 	return same;
 }
 
@@ -125,7 +158,7 @@ static bool finds_all(void)
 
 static bool is_int(const char *s, bool is, int64_t want)
 {
-	struct trace_text text = {s, strlen(s)};
+	struct trace_text text = {.s = s, .len = strlen(s)};
 	int64_t n;
 
 	return trace_text_int(&text, &n) == is && (!is || n == want);
@@ -136,7 +169,7 @@ int main(void)
 	int fd = mkstemp(path);
 
 	close(fd);
-	for (unsigned int i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	for (unsigned int i = 0; i < EVENTS; i++) {
 		ok(agrees(i, true), "event %u, in place and by tokens", i);
 		ok(agrees(i, false), "event %u without arguments", i);
 	}

@@ -89,6 +89,7 @@ static int keep(struct trace_events *t, const struct reel_json_token *token,
 		return -1;
 	out->len = t->text.len - at;
 	out->s = (const char *)(uintptr_t)(at + 1);
+	out->integer = false;
 	return reel_buf_add(&t->text, "", 1, err);
 }
 
@@ -235,8 +236,11 @@ static int read_event(struct trace_events *t, struct trace_event *ev,
 	fix_text(t, &ev->tid);
 	fix_text(t, &ev->id);
 	for (unsigned int i = 0; i < ev->args; i++) {
-		fix_text(t, &ev->arg[i].key);
-		fix_text(t, &ev->arg[i].value);
+		struct trace_arg *arg = &ev->arg[i];
+
+		fix_text(t, &arg->key);
+		fix_text(t, &arg->value);
+		arg->word = trace_word_of(arg->key.s, arg->key.len);
 	}
 	return 1;
 }

@@ -10,6 +10,7 @@
 #ifndef ANALYZER_IMPORT_TRACE_EVENTS_H
 #define ANALYZER_IMPORT_TRACE_EVENTS_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,16 +19,20 @@
 struct reel_error;
 struct trace_events;
 
-#define TRACE_ARGS_MOST 48 /* more of an event are ignored */
+#define TRACE_ARGS_MOST 48   /* more of an event are ignored */
+#define TRACE_DIGITS_MOST 18 /* no number of so many digits is too large */
 
 /* Text of an event: ended by NUL, borrowed until the next one. */
 struct trace_text {
 	const char *s; /* "" when it is absent */
 	size_t len;
+	int64_t number; /* its value, if @integer; else it may be one, too */
+	bool integer;
 };
 
 struct trace_arg {
 	struct trace_text key, value; /* value: text or number as written */
+	uint64_t word;		      /* trace_word() of the key */
 };
 
 struct trace_event {
@@ -75,16 +80,50 @@ bool trace_events_has_array(const struct trace_events *t);
 /* Events whose ts or dur could not be read. */
 uint64_t trace_events_bad(const struct trace_events *t);
 
-/* The argument @key, NULL: none. Inline: @key is mostly a literal, whose length and
- * comparison are then instructions. */
+/* The first eight bytes of @text, of which eight can be read; zeros behind its end. */
+static inline uint64_t trace_word(const struct trace_text *text)
+{
+	uint64_t word;
+
+	memcpy(&word, text->s, sizeof(word));
+	word = le64toh(word);
+	return text->len >= sizeof(word) ? word
+					 : word & ~(~0ull << 8 * text->len);
+}
+
+/* The same of a literal, which is a constant then. */
+static inline uint64_t trace_word_of(const char *s, size_t n)
+{
+#define TRACE_BYTE(i) (n > (i) ? (uint64_t)(uint8_t)s[i] << 8 * (i) : 0)
+	return TRACE_BYTE(0) | TRACE_BYTE(1) | TRACE_BYTE(2) | TRACE_BYTE(3) |
+	       TRACE_BYTE(4) | TRACE_BYTE(5) | TRACE_BYTE(6) | TRACE_BYTE(7);
+#undef TRACE_BYTE
+}
+
+/* Is the key of @arg @word? Inline, as the next ones: @word is mostly a literal, whose
+ * length and bytes are constants then. */
+static inline bool trace_key_is(const struct trace_arg *arg, const char *word)
+{
+	size_t n = strlen(word);
+
+	return arg->word == trace_word_of(word, n) && arg->key.len == n &&
+	       (n <= sizeof(arg->word) || !memcmp(arg->key.s, word, n));
+}
+
+static inline bool trace_text_is(const struct trace_text *text,
+				 const char *word)
+{
+	size_t n = strlen(word);
+
+	return text->len == n && !memcmp(text->s, word, n);
+}
+
+/* The argument @key, NULL: none. */
 static inline const struct trace_text *
 trace_event_arg(const struct trace_event *ev, const char *key)
 {
-	size_t n = strlen(key);
-
 	for (unsigned int i = 0; i < ev->args; i++)
-		if (ev->arg[i].key.len == n &&
-		    !memcmp(ev->arg[i].key.s, key, n))
+		if (trace_key_is(&ev->arg[i], key))
 			return &ev->arg[i].value;
 	return NULL;
 }
@@ -100,7 +139,11 @@ static inline bool trace_text_int(const struct trace_text *text, int64_t *out)
 
 	if (!text)
 		return false;
-	if (!text->len || text->len > 18)
+	if (text->integer) {
+		*out = text->number;
+		return true;
+	}
+	if (!text->len || text->len > TRACE_DIGITS_MOST)
 		return trace_text_parse(text, out);
 	while (i < text->len && text->s[i] >= '0' && text->s[i] <= '9')
 		v = 10 * v + (text->s[i++] - '0');

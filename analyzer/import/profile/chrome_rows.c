@@ -127,7 +127,8 @@ static int name_timeline(struct chrome_rows *c, struct chrome_track *t,
 {
 	const char *device = strstr(name, "/device:");
 	const char *number = device ? strchr(device + 8, ':') : NULL;
-	struct trace_text task = {name, device ? (size_t)(device - name) : 0};
+	struct trace_text task = {.s = name,
+				  .len = device ? (size_t)(device - name) : 0};
 
 	t->process = gather_process(c->gather,
 				    chrome_hash(&task, REEL_FNV_SEED), err);

@@ -300,7 +300,7 @@ static int put_span(struct import *im, const struct span *s, int64_t base_ns,
 static int64_t step_number(const char *name)
 {
 	const char *digits = name + strlen("ProfilerStep#");
-	struct trace_text number = {digits, strlen(digits)};
+	struct trace_text number = {.s = digits, .len = strlen(digits)};
 	int64_t n;
 
 	return trace_text_int(&number, &n) && n >= 0 ? n : -1;
@@ -491,7 +491,7 @@ static int64_t value_of(const struct trace_events *t, const char *key,
 			int64_t most)
 {
 	const char *text = trace_events_value(t, key);
-	struct trace_text value = {text, text ? strlen(text) : 0};
+	struct trace_text value = {.s = text, .len = text ? strlen(text) : 0};
 	int64_t v;
 
 	return trace_text_int(&value, &v) && v >= 0 && v <= most ? v : -1;
