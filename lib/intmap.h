@@ -85,18 +85,28 @@ static inline uint64_t reel_hash_number(uint64_t h, uint64_t n)
 	return (uint64_t)wide ^ (uint64_t)(wide >> 64);
 }
 
-/* The hash of @n bytes of @p, and of their number, continued from @h. */
+/* The hash of @n bytes of @p, and of their number, continued from @h. The last eight bytes
+ * may be hashed twice in part, so that none is taken alone. */
 static inline uint64_t reel_hash_bytes(uint64_t h, const char *p, size_t n)
 {
 	uint64_t v = 0;
+	uint32_t first, last;
 
 	h = reel_hash_number(h, n);
-	for (; n >= sizeof(v); p += sizeof(v), n -= sizeof(v)) {
-		memcpy(&v, p, sizeof(v));
-		h = reel_hash_number(h, v);
+	if (n >= sizeof(v)) {
+		for (; n > sizeof(v); p += sizeof(v), n -= sizeof(v)) {
+			memcpy(&v, p, sizeof(v));
+			h = reel_hash_number(h, v);
+		}
+		memcpy(&v, p + n - sizeof(v), sizeof(v));
+	} else if (n >= sizeof(first)) {
+		memcpy(&first, p, sizeof(first));
+		memcpy(&last, p + n - sizeof(last), sizeof(last));
+		v = (uint64_t)first << 32 | last;
+	} else if (n) {
+		v = (uint64_t)(uint8_t)p[0] << 16 |
+		    (uint64_t)(uint8_t)p[n / 2] << 8 | (uint8_t)p[n - 1];
 	}
-	for (v = 0; n--; p++)
-		v = v << 8 | (uint8_t)*p;
 	return reel_hash_number(h, v);
 }
 

@@ -38,6 +38,7 @@ struct position {
 };
 
 #define CALLS_KNOWN 256 /* names whose calls are kept */
+#define HOST_BYTES 64	/* of a host that is compared with that before */
 
 struct known_call {
 	char *name;
@@ -61,10 +62,60 @@ struct import {
 	int64_t first_ns;
 	int64_t unit_ns; /* the coarsest unit of times; at least us, in which
 			  * DFTracer measures */
-	/* The process of the event before. */
-	uint64_t process_key;
+	/* The process of the event before, its pid and host. */
 	uint32_t process;
+	int64_t pid;
+	char host[HOST_BYTES];
+	size_t host_len; /* HOST_BYTES: none, or too long */
+	bool host_hashed;
 };
+
+/* The arguments that calls have; NULL: absent. */
+struct args {
+	const struct trace_text *hhash, *hostname, *fhash, *fname;
+	const struct trace_text *newpath_hash, *newpath;
+	const struct trace_text *ret, *count, *size, *offset, *length;
+	const struct trace_text *fd, *flags, *mode, *whence;
+};
+
+static const struct trace_text **arg_place(struct args *args,
+					   const struct trace_arg *arg)
+{
+#define PLACE(name)                                                            \
+	if (trace_key_is(arg, #name))                                          \
+		return &args->name;
+	PLACE(ret)
+	PLACE(fhash)
+	PLACE(hhash)
+	PLACE(count)
+	PLACE(fd)
+	PLACE(offset)
+	PLACE(fname)
+	PLACE(hostname)
+	PLACE(whence)
+	PLACE(size)
+	PLACE(flags)
+	PLACE(mode)
+	PLACE(length)
+	PLACE(newpath_hash)
+	PLACE(newpath)
+#undef PLACE
+	return NULL;
+}
+
+/* All arguments in one pass; the first one of a name counts. */
+static struct args find_args(const struct trace_event *ev)
+{
+	struct args args = {NULL};
+
+	for (unsigned int i = ev->args; i--;) {
+		const struct trace_text **place = arg_place(&args, &ev->arg[i]);
+
+		if (place)
+			*place = &ev->arg[i].value;
+	}
+	return args;
+}
 
 /* --- small tables --------------------------------------------------------- */
 
@@ -74,16 +125,6 @@ static uint64_t hash_text(uint64_t h, const struct trace_text *t)
 }
 
 /* --- processes and files -------------------------------------------------- */
-
-/* The host of @ev: its name, or a hash. NULL: neither. */
-static const struct trace_text *host_of(const struct trace_event *ev,
-					bool *hashed)
-{
-	const struct trace_text *host = trace_event_arg(ev, "hhash");
-
-	*hashed = host;
-	return host ? host : trace_event_arg(ev, "hostname");
-}
 
 static int set_host(struct import *im, struct reel_writer_process *row,
 		    const struct trace_text *host, bool hashed,
@@ -105,20 +146,31 @@ static int set_host(struct import *im, struct reel_writer_process *row,
 	return row->host_id ? 0 : -1;
 }
 
-/* The process of @ev: a host and a pid, which may be a rank of MPI. */
-static uint32_t process_of(struct import *im, const struct trace_event *ev,
+/* Is the process that of the event before? */
+static bool is_process(const struct import *im, const struct trace_text *host,
+		       bool hashed, int64_t pid)
+{
+	return im->process && pid == im->pid && host &&
+	       host->len < HOST_BYTES && host->len == im->host_len &&
+	       hashed == im->host_hashed &&
+	       !memcmp(host->s, im->host, host->len);
+}
+
+/* The process of an event: a host and a pid, which may be a rank of MPI. */
+static uint32_t process_of(struct import *im, const struct args *args,
 			   int64_t pid, struct reel_error *err)
 {
-	bool hashed;
-	const struct trace_text *host = host_of(ev, &hashed);
-	uint64_t key = reel_hash_number(
-		host ? hash_text(REEL_HASH_FIRST ^ hashed, host) : 0,
-		(uint64_t)pid);
+	bool hashed = args->hhash;
+	const struct trace_text *host = hashed ? args->hhash : args->hostname;
 	struct reel_writer_process *row;
 	uint32_t before = gather_processes(im->gather), id;
+	uint64_t key;
 
-	if (im->process && key == im->process_key)
+	if (is_process(im, host, hashed, pid))
 		return im->process;
+	key = reel_hash_number(host ? hash_text(REEL_HASH_FIRST ^ hashed, host)
+				    : 0,
+			       (uint64_t)pid);
 	id = gather_process(im->gather, key, err);
 	if (!id)
 		return 0;
@@ -126,8 +178,12 @@ static uint32_t process_of(struct import *im, const struct trace_event *ev,
 	row->pid = pid;
 	if (id > before && host && set_host(im, row, host, hashed, err))
 		return 0;
-	im->process_key = key;
 	im->process = id;
+	im->pid = pid;
+	im->host_hashed = hashed;
+	im->host_len = host && host->len < HOST_BYTES ? host->len : HOST_BYTES;
+	if (im->host_len < HOST_BYTES)
+		memcpy(im->host, host->s, host->len);
 	return id;
 }
 
@@ -177,8 +233,8 @@ static int describe_process(struct import *im, const struct trace_event *ev,
 		gather_process_row(im->gather, process);
 	int64_t parent;
 
-	if (strcmp(ev->category.s, "dftracer") != 0 ||
-	    strcmp(ev->name.s, "start") != 0 || row->command)
+	if (!trace_text_is(&ev->category, "dftracer") ||
+	    !trace_text_is(&ev->name, "start") || row->command)
 		return 0;
 	if (trace_text_int(trace_event_arg(ev, "ppid"), &parent) && parent > 0)
 		gather_parent(im->gather, process, parent);
@@ -209,32 +265,28 @@ static int64_t hashed_file(struct import *im, const struct trace_text *hash,
 	return n->id ? (int64_t)n->id : -1;
 }
 
-/* The file of @ev, its hash at @hash_key or its name at @name_key; 0 where it has
- * none. -1 with @err. */
-static int64_t file_of(struct import *im, const struct trace_event *ev,
-		       const char *hash_key, const char *name_key,
-		       enum reel_kind kind, struct reel_error *err)
+/* The file of @hash or of @name; 0 without either. -1 with @err. */
+static int64_t file_of(struct import *im, const struct trace_text *hash,
+		       const struct trace_text *name, enum reel_kind kind,
+		       struct reel_error *err)
 {
-	const struct trace_text *text = trace_event_arg(ev, hash_key);
 	uint32_t id;
 
-	if (text && text->len)
-		return hashed_file(im, text, kind, err);
-	text = trace_event_arg(ev, name_key);
-	if (!text || !text->len)
+	if (hash && hash->len)
+		return hashed_file(im, hash, kind, err);
+	if (!name || !name->len)
 		return 0;
-	id = gather_file(im->gather, text->s, text->len, kind, err);
+	id = gather_file(im->gather, name->s, name->len, kind, err);
 	return id ? (int64_t)id : -1;
 }
 
 /* --- calls ---------------------------------------------------------------- */
 
-static int64_t arg_int(const struct trace_event *ev, const char *key,
-		       int64_t otherwise)
+static int64_t int_of(const struct trace_text *text, int64_t otherwise)
 {
 	int64_t n;
 
-	return trace_text_int(trace_event_arg(ev, key), &n) ? n : otherwise;
+	return trace_text_int(text, &n) ? n : otherwise;
 }
 
 static bool moves_bytes(const struct reel_event *ev)
@@ -244,12 +296,12 @@ static bool moves_bytes(const struct reel_event *ev)
 
 /* Sizes. fread and fwrite have items: their size and number, those moved. */
 static void set_sizes(struct import *im, struct reel_event *to,
-		      const struct trace_event *ev)
+		      const struct args *args)
 {
-	int64_t size = arg_int(ev, "size", 1);
+	int64_t size = int_of(args->size, 1);
 
-	to->result = arg_int(ev, "ret", REEL_NO_OFFSET);
-	to->asked = arg_int(ev, "count", REEL_NO_SIZE);
+	to->result = int_of(args->ret, REEL_NO_OFFSET);
+	to->asked = int_of(args->count, REEL_NO_SIZE);
 	if (to->result == REEL_NO_OFFSET) {
 		im->no_size++;
 		to->result = 0;
@@ -321,7 +373,8 @@ static void move_file(struct position *p, const struct reel_event *to)
  * record it, so a file that was just opened need not be at its beginning.
  */
 static int set_offset(struct import *im, struct reel_event *to,
-		      const struct trace_event *ev, struct reel_error *err)
+		      const struct args *args, char phase,
+		      struct reel_error *err)
 {
 	unsigned int at_offset =
 		reel_call_traits(to->call) & REEL_TRAIT_AT_OFFSET;
@@ -329,13 +382,13 @@ static int set_offset(struct import *im, struct reel_event *to,
 
 	to->offset = REEL_NO_OFFSET;
 	if (to->call == REEL_CALL_TRUNCATE || to->call == REEL_CALL_FTRUNCATE)
-		to->offset = arg_int(ev, "length", REEL_NO_OFFSET);
+		to->offset = int_of(args->length, REEL_NO_OFFSET);
 	if (at_offset && moves_bytes(to))
-		to->offset = arg_int(ev, "offset", REEL_NO_OFFSET);
+		to->offset = int_of(args->offset, REEL_NO_OFFSET);
 	if (to->offset < 0)
 		to->offset = REEL_NO_OFFSET;
 	if (at_offset || !to->file ||
-	    (to->fd < 0 && ev->phase != DFTRACER_PHASE_2_EVENT))
+	    (to->fd < 0 && phase != DFTRACER_PHASE_2_EVENT))
 		return 0;
 	if (to->result < 0 && is_open_call(to->call))
 		return 0;
@@ -395,9 +448,9 @@ static const struct known_call *find_call(struct import *im,
 static int set_call(struct import *im, struct reel_event *to,
 		    const struct trace_event *ev, struct reel_error *err)
 {
-	enum reel_layer layer = strcmp(ev->category.s, "STDIO")
-					? REEL_LAYER_POSIX
-					: REEL_LAYER_STDIO;
+	enum reel_layer layer = trace_text_is(&ev->category, "STDIO")
+					? REEL_LAYER_STDIO
+					: REEL_LAYER_POSIX;
 	const struct known_call *k = find_call(im, &ev->name, layer, err);
 
 	if (!k)
@@ -409,7 +462,8 @@ static int set_call(struct import *im, struct reel_event *to,
 }
 
 static int add_call(struct import *im, const struct trace_event *ev,
-		    uint32_t thread, struct reel_error *err)
+		    const struct args *args, uint32_t thread,
+		    struct reel_error *err)
 {
 	struct reel_event to = {.fd = -1,
 				.fd2 = -1,
@@ -424,27 +478,27 @@ static int add_call(struct import *im, const struct trace_event *ev,
 	if (set_call(im, &to, ev, err))
 		return -1;
 	kind = to.call == REEL_CALL_OPENDIR ? REEL_KIND_DIR : REEL_KIND_FILE;
-	file = file_of(im, ev, "fhash", "fname", kind, err);
+	file = file_of(im, args->fhash, args->fname, kind, err);
 	if (file < 0)
 		return -1;
-	file2 = file_of(im, ev, "newpath_hash", "newpath", kind, err);
+	file2 = file_of(im, args->newpath_hash, args->newpath, kind, err);
 	if (file2 < 0)
 		return -1;
 	to.file = (uint32_t)file;
 	to.file2 = (uint32_t)file2;
-	to.result = arg_int(ev, "ret", 0);
+	to.result = int_of(args->ret, 0);
 	if (moves_bytes(&to))
-		set_sizes(im, &to, ev);
-	fd = arg_int(ev, "fd", -1);
+		set_sizes(im, &to, args);
+	fd = int_of(args->fd, -1);
 	if (is_open_call(to.call)) {
-		fd = arg_int(ev, "ret", -1);
-		to.arg = arg_int(ev, "flags", 0);
-		to.arg2 = arg_int(ev, "mode", 0);
+		fd = int_of(args->ret, -1);
+		to.arg = int_of(args->flags, 0);
+		to.arg2 = int_of(args->mode, 0);
 	} else if (to.call == REEL_CALL_LSEEK || to.call == REEL_CALL_FSEEK) {
-		to.arg = arg_int(ev, "whence", 0);
+		to.arg = int_of(args->whence, 0);
 	}
 	to.fd = fd >= 0 && fd < INT32_MAX ? (int32_t)fd : -1;
-	if (set_offset(im, &to, ev, err))
+	if (set_offset(im, &to, args, ev->phase, err))
 		return -1;
 	return gather_event(im->gather, &to, err);
 }
@@ -458,10 +512,12 @@ static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
 {
 	uint64_t series, content;
 	int64_t number;
+	bool text;
 
 	if (!ev->id.len)
 		return 0;
-	if (!trace_text_int(&ev->id, &number))
+	text = !trace_text_int(&ev->id, &number);
+	if (text)
 		number = (int64_t)hash_text(REEL_HASH_FIRST, &ev->id);
 	/* The numbers are a thread's; since 2.0, a process's. */
 	series = reel_hash_number(REEL_HASH_FIRST, im->process);
@@ -471,7 +527,9 @@ static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
 	content =
 		reel_hash_number(reel_hash_number(content, (uint64_t)ev->ts_ns),
 				 (uint64_t)ev->dur_ns);
-	content = hash_text(hash_text(content, &ev->id), &ev->name);
+	if (text)
+		content = hash_text(content, &ev->id);
+	content = hash_text(content, &ev->name);
 	return seen_events_add(&im->seen, series, (uint64_t)number, content,
 			       err);
 }
@@ -479,6 +537,7 @@ static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
 static int add_event(struct import *im, const struct trace_event *ev,
 		     struct reel_error *err)
 {
+	const struct args args = find_args(ev);
 	int64_t pid, tid;
 	uint32_t process, thread;
 	int copy;
@@ -489,7 +548,7 @@ static int add_event(struct import *im, const struct trace_event *ev,
 		im->bad++;
 		return 0;
 	}
-	process = process_of(im, ev, pid, err);
+	process = process_of(im, &args, pid, err);
 	if (!process)
 		return -1;
 	copy = is_copy(im, ev, tid, err);
@@ -502,9 +561,9 @@ static int add_event(struct import *im, const struct trace_event *ev,
 		return -1;
 	if (ev->ts_ns < im->first_ns)
 		im->first_ns = ev->ts_ns;
-	if (!strcmp(ev->category.s, "POSIX") ||
-	    !strcmp(ev->category.s, "STDIO"))
-		return add_call(im, ev, thread, err);
+	if (trace_text_is(&ev->category, "POSIX") ||
+	    trace_text_is(&ev->category, "STDIO"))
+		return add_call(im, ev, &args, thread, err);
 	if (describe_process(im, ev, process, err))
 		return -1;
 	return dftracer_add_span(&im->marks, im->gather, ev, thread, err);
@@ -555,7 +614,7 @@ static int read_file(struct import *im, int i, struct reel_error *err)
 			rc = dftracer_read_name(&im->names, &ev, err);
 			break;
 		case DFTRACER_PHASE_SUM:
-			n = arg_int(&ev, "dft_cnt", 1);
+			n = int_of(trace_event_arg(&ev, "dft_cnt"), 1);
 			im->summed += n > 0 && n < INT32_MAX ? (uint64_t)n : 1;
 			rc = 0;
 			break;

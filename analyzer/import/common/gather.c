@@ -80,6 +80,7 @@ struct import_gather {
 	uint32_t processes, threads, files, hosts;
 	uint32_t process_room, thread_room, file_room, host_room;
 	struct reel_intmap by_process, by_thread, by_path;
+	uint32_t last_thread; /* that was asked for; 0: none */
 	int64_t origin_ns;
 	bool fetches_of_loop, batches;
 };
@@ -226,6 +227,11 @@ uint32_t gather_thread(struct import_gather *g, uint32_t process, int64_t tid,
 	uint64_t key = (uint64_t)tid * 0x9e3779b97f4a7c15u ^ process;
 	struct gather_thread *t;
 
+	if (g->last_thread) { /* that of the event before */
+		t = &g->thread[g->last_thread - 1];
+		if (t->row.tid == tid && t->row.process_id == process)
+			return g->last_thread;
+	}
 	for (;; key++) { /* two threads may have one key */
 		uint32_t i = reel_intmap_get(&g->by_thread, key, err);
 
@@ -234,7 +240,7 @@ uint32_t gather_thread(struct import_gather *g, uint32_t process, int64_t tid,
 		if (i < g->threads) {
 			t = &g->thread[i];
 			if (t->row.tid == tid && t->row.process_id == process)
-				return i + 1;
+				return g->last_thread = i + 1;
 			continue;
 		}
 		if (ONE_MORE(g->thread, g->threads, g->thread_room, err))

@@ -77,13 +77,18 @@ static int add_to_table(struct seen_table *s, uint64_t series, uint64_t number,
 static struct seen_series *find_series(struct seen_events *s, uint64_t series,
 				       struct reel_error *err)
 {
-	uint32_t i = reel_intmap_get(&s->by_series, series, err);
+	uint32_t i;
 
+	if (s->series_n && series == s->last_key)
+		return &s->series[s->last];
+	i = reel_intmap_get(&s->by_series, series, err);
 	if (i == REEL_NO_INDEX ||
 	    (i == s->series_n && reel_array_reach(&s->series, &s->series_room,
 						  i, sizeof(*s->series), err)))
 		return NULL;
 	s->series_n += i == s->series_n;
+	s->last_key = series;
+	s->last = i;
 	return &s->series[i];
 }
 

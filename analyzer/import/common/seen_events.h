@@ -23,6 +23,8 @@ struct seen_events {
 	struct reel_intmap by_series;
 	struct seen_series *series;
 	uint32_t series_n, series_room;
+	uint64_t last_key; /* of the series that was asked for, and its index */
+	uint32_t last;
 	struct seen_table others; /* numbers outside of the series */
 };
 
