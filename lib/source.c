@@ -16,25 +16,48 @@
 #include <zstd.h>
 
 #include "lib/error.h"
+#include "lib/pool.h"
 
 #define IN_BYTES (256u << 10)
 #define PROBE_BYTES 4096u /* of data that a member must give to be one */
 #define REWIND_BYTES (1u << 20)
+#define AHEAD_BYTES (512u << 10) /* of a block: as a reader of JSON asks for */
+#define AHEAD_BLOCKS 3u
+#define AHEAD_SOURCES 2u /* at once: a reader may have thousands open */
+
+/* Blocks that another thread decompresses. The source is its own but for these. */
+struct source_ahead {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct ahead_block {
+		size_t n;
+		uint64_t offset; /* of the file, behind it */
+		uint8_t data[AHEAD_BYTES];
+	} block[AHEAD_BLOCKS];
+	unsigned int made, used; /* blocks */
+	bool ended, stop;
+	struct reel_error failure; /* behind the last block */
+	size_t at;		   /* of the block that is used: the reader's */
+	uint64_t offset;	   /* the same: behind the block before */
+};
 
 struct reel_source {
 	char *path;
 	int fd;
 	enum form { PLAIN, GZIP, BZIP2, ZSTD } form;
 	uint8_t *in;
-	size_t at, n;		   /* of in: next byte, end */
-	uint64_t in_offset;	   /* in the file, of in[0] */
-	bool ended;		   /* the file has no more bytes */
-	bool inside;		   /* a member or frame */
-	bool first;		   /* no member was begun */
-	bool begun;		   /* bytes were given, or a mark left out */
-	bool stopped;		   /* before damage, by the watcher */
-	bool refused;		   /* by the decompressor, inside a member */
-	struct reel_error failure; /* reported by the next read */
+	size_t at, n;		    /* of in: next byte, end */
+	uint64_t in_offset;	    /* in the file, of in[0] */
+	bool ended;		    /* the file has no more bytes */
+	bool inside;		    /* a member or frame */
+	bool first;		    /* no member was begun */
+	bool begun;		    /* bytes were given, or a mark left out */
+	bool stopped;		    /* before damage, by the watcher */
+	bool refused;		    /* by the decompressor, inside a member */
+	struct reel_error failure;  /* reported by the next read */
+	uint64_t ignored;	    /* bytes at the end, to be reported */
+	struct source_ahead *ahead; /* NULL: the reader decompresses */
 	z_stream z;
 	bz_stream bz;
 	ZSTD_DStream *zstd;
@@ -48,13 +71,15 @@ struct reel_source {
 };
 
 static _Thread_local struct reel_source_watch watch;
+static _Thread_local unsigned int aheads; /* sources of this thread */
 
 void reel_source_watch(const struct reel_source_watch *w)
 {
 	watch = w ? *w : (struct reel_source_watch){0};
 }
 
-/* The first bytes of compressed data; program: of the forms that are not read. */
+/* The first bytes of compressed data, in the order of enum form; program: of the forms
+ * that are not read. */
 static const struct magic {
 	uint8_t bytes[6], n;
 	enum form form;
@@ -182,6 +207,15 @@ void reel_source_close(struct reel_source *s)
 {
 	if (!s)
 		return;
+	if (s->ahead) {
+		pthread_mutex_lock(&s->ahead->lock);
+		s->ahead->stop = true;
+		pthread_cond_signal(&s->ahead->changed);
+		pthread_mutex_unlock(&s->ahead->lock);
+		pthread_join(s->ahead->thread, NULL);
+		free(s->ahead);
+		aheads--;
+	}
 	leave_member(s);
 	ZSTD_freeDStream(s->zstd);
 	if (s->fd >= 0)
@@ -325,15 +359,14 @@ static int fill_least(struct reel_source *s, size_t least,
 /* The bytes from here to the end of the file are none of its data. */
 static void ignore_rest(struct reel_source *s)
 {
-	uint64_t from = reel_source_offset(s), bytes = s->n - s->at;
+	uint64_t from = s->in_offset + s->at, bytes = s->n - s->at;
 	struct stat st;
 
 	if (!fstat(s->fd, &st) && (uint64_t)st.st_size > from)
 		bytes = (uint64_t)st.st_size - from;
 	s->at = s->n;
 	s->ended = true;
-	if (watch.ignored)
-		watch.ignored(watch.arg, s->path, bytes);
+	s->ignored = bytes;
 }
 
 /* Two bytes of any data look like gzip: a member gives its end or some data. */
@@ -390,16 +423,6 @@ static int seek_source(struct reel_source *s, uint64_t to,
 	return 0;
 }
 
-/* The first byte of each member. */
-static int member_byte(const struct reel_source *s)
-{
-	size_t i = 0;
-
-	while (magics[i].form != s->form)
-		i++;
-	return magics[i].bytes[0];
-}
-
 /* Move to the next member at @from or behind it. 1, 0: there is none, or -1. */
 static int search_member(struct reel_source *s, uint64_t from,
 			 struct reel_error *err)
@@ -413,7 +436,8 @@ static int search_member(struct reel_source *s, uint64_t from,
 			return -1;
 		if (s->at == s->n)
 			return 0;
-		p = memchr(s->in + s->at, member_byte(s), s->n - s->at);
+		p = memchr(s->in + s->at, magics[s->form - GZIP].bytes[0],
+			   s->n - s->at);
 		s->at = p ? (size_t)(p - s->in) : s->n;
 		if (!p)
 			continue;
@@ -428,7 +452,7 @@ static int search_member(struct reel_source *s, uint64_t from,
 /* Does a member follow these bytes, which are none? Then they were one. */
 static bool has_member_behind(struct reel_source *s)
 {
-	uint64_t here = reel_source_offset(s);
+	uint64_t here = s->in_offset + s->at;
 	struct reel_error other = {0};
 	bool found = search_member(s, here, &other) > 0;
 
@@ -589,6 +613,90 @@ static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
 	return got;
 }
 
+/* The thread: fill blocks up to the end, a failure, or a stop. */
+static void *run_ahead(void *arg)
+{
+	struct reel_source *s = arg;
+	struct source_ahead *a = s->ahead;
+	int64_t got = 1;
+
+	pthread_mutex_lock(&a->lock);
+	while (got > 0 && !a->stop) {
+		struct ahead_block *b = &a->block[a->made % AHEAD_BLOCKS];
+
+		if (a->made - a->used == AHEAD_BLOCKS) {
+			pthread_cond_wait(&a->changed, &a->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&a->lock);
+		b->n = 0;
+		while (got > 0 && b->n < AHEAD_BYTES) {
+			got = read_some(s, b->data + b->n, AHEAD_BYTES - b->n,
+					&a->failure);
+			b->n += got > 0 ? (size_t)got : 0;
+		}
+		b->offset = s->in_offset + s->at;
+		pthread_mutex_lock(&a->lock);
+		a->made += b->n > 0;
+		a->ended = got <= 0;
+		pthread_cond_signal(&a->changed);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+/* Before the first read: let another thread decompress all but short files. To go on
+ * behind damage, the reader does it itself. */
+static void start_ahead(struct reel_source *s)
+{
+	struct reel_error err = {0};
+
+	if (s->ahead || !watch.ahead || watch.lost || s->form == PLAIN ||
+	    !s->first || s->n < IN_BYTES || aheads == AHEAD_SOURCES)
+		return;
+	s->ahead = reel_alloc(1, sizeof(*s->ahead), &err);
+	if (!s->ahead)
+		return;
+	pthread_mutex_init(&s->ahead->lock, NULL);
+	pthread_cond_init(&s->ahead->changed, NULL);
+	if (reel_pool_thread(&s->ahead->thread, run_ahead, s)) {
+		free(s->ahead);
+		s->ahead = NULL;
+		return;
+	}
+	aheads++;
+}
+
+/* As read_some(), of what the other thread read. */
+static int64_t take_ahead(struct reel_source *s, uint8_t *to, size_t n,
+			  struct reel_error *err)
+{
+	struct source_ahead *a = s->ahead;
+	struct ahead_block *b = &a->block[a->used % AHEAD_BLOCKS];
+	bool ended;
+
+	pthread_mutex_lock(&a->lock);
+	if (a->at && a->at == b->n) {
+		a->offset = b->offset;
+		a->at = 0;
+		b = &a->block[++a->used % AHEAD_BLOCKS];
+		pthread_cond_signal(&a->changed);
+	}
+	while (a->made == a->used && !a->ended)
+		pthread_cond_wait(&a->changed, &a->lock);
+	ended = a->made == a->used;
+	pthread_mutex_unlock(&a->lock);
+	if (ended) {
+		*err = a->failure;
+		return err->code ? -1 : 0;
+	}
+	if (n > b->n - a->at)
+		n = b->n - a->at;
+	memcpy(to, b->data + a->at, n);
+	a->at += n;
+	return (int64_t)n;
+}
+
 bool reel_source_stop(struct reel_source *s, struct reel_error *err)
 {
 	if (err->code == REEL_E_FORMAT && watch.damaged &&
@@ -648,6 +756,7 @@ int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 	size_t done = 0;
 	int64_t got = 1;
 
+	start_ahead(s);
 	s->behind_gap = false;
 	while (done < n && got > 0 && !s->failure.code && !s->stopped) {
 		if (s->gap && done)
@@ -659,7 +768,8 @@ int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 		}
 		if (done == n)
 			break;
-		got = read_some(s, p + done, n - done, &s->failure);
+		got = (s->ahead ? take_ahead : read_some)(s, p + done, n - done,
+							  &s->failure);
 		if (got > 0)
 			done = skip_mark(s, p, done + (size_t)got);
 		else if (got < 0)
@@ -668,6 +778,8 @@ int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 			got = 1;
 	}
 	s->begun |= done > 0;
+	if (!got && s->ignored && watch.ignored)
+		watch.ignored(watch.arg, s->path, s->ignored);
 	if (!done && n && s->failure.code)
 		return reel_fail(err, s->failure.code, "%s", s->failure.text);
 	return (int64_t)done;
@@ -680,5 +792,5 @@ const char *reel_source_path(const struct reel_source *s)
 
 uint64_t reel_source_offset(const struct reel_source *s)
 {
-	return s->in_offset + s->at;
+	return s->ahead ? s->ahead->offset : s->in_offset + s->at;
 }

@@ -45,6 +45,9 @@ struct reel_source_watch {
 	void (*lost)(void *arg, const char *path, uint64_t offset,
 		     uint64_t bytes);
 	void *arg;
+	/* Another thread may decompress what is read next. The functions above are
+	 * called by the reader's thread all the same. */
+	bool ahead;
 };
 
 /* Watch the sources of this thread; NULL: no longer. */

@@ -680,13 +680,17 @@ static void name_partial(struct reel_error *err)
 
 /* Load @in, and put the losses that no importer sees. */
 static int load_input(struct reel_writer *w, const struct import_input *in,
-		      const struct reel_importer *as, bool partial,
+		      const struct reel_importer *as, bool partial, bool ahead,
 		      const struct left_out *out, struct reel_error *err)
 {
 	struct watched sees = {.in = in, .partial = partial && as->partial};
-	const struct reel_source_watch watch = {
-		on_ignored, on_damaged, sees.partial ? on_skipped : NULL,
-		sees.partial ? on_lost : NULL, &sees};
+	const struct reel_source_watch watch = {on_ignored,
+						on_damaged,
+						sees.partial ? on_skipped
+							     : NULL,
+						sees.partial ? on_lost : NULL,
+						&sees,
+						ahead};
 	size_t n = (size_t)in->paths + 1;
 	int rc = -1;
 
@@ -741,7 +745,8 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 		reel_pool_threads_for(options->threads, for_writer.small);
 	if (!reel_writer_new(&w, st, &for_writer, err) &&
 	    !put_sources(w, &in, as, err) &&
-	    !load_input(w, &in, as, options->partial, &left_out, err))
+	    !load_input(w, &in, as, options->partial, for_writer.threads > 1,
+			&left_out, err))
 		rc = (int64_t)reel_writer_events(w);
 out:
 	reel_writer_free(w);

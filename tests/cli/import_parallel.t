@@ -29,6 +29,35 @@ awk 'BEGIN {
 check 'events of five processes: the same store from 1, 2, 3, 4 and 8 threads' 'same many.pfw'
 is 'and all of them' "$(sql many.pfw.4.db 'SELECT sum(calls) FROM v_event')" 150000
 
+# A compressed log, which another thread decompresses: whole, of several members, with
+# bytes behind them, cut off, damaged.
+gzip -1 <many.pfw >whole.pfw.gz
+bytes=$(wc -c <whole.pfw.gz)
+(head -n 70000 many.pfw | gzip -1; head -c 512 /dev/zero; tail -n +70001 many.pfw | gzip -1) >members.pfw.gz
+(cat whole.pfw.gz; echo 'no member of gzip') >behind.pfw.gz
+head -c $((bytes / 2)) whole.pfw.gz >cut.pfw.gz
+(head -c $((bytes / 2)) whole.pfw.gz; echo damage; tail -c +$((bytes / 2 + 8)) whole.pfw.gz) >damaged.pfw.gz
+
+# as_one FILE [OPTION]: two threads and one give the same store, or the same message.
+as_one() {
+	rm -f one.db two.db
+	"$IOREEL" import -q $2 -j 1 "$1" -o one.db 2>one.err
+	one=$?
+	"$IOREEL" import -q $2 -j 2 "$1" -o two.db 2>two.err
+	[ $? = $one ] && cmp one.err two.err || return 1
+	[ $one != 0 ] || cmp one.db two.db
+}
+for f in whole members behind cut damaged; do
+	check "a log that is decompressed ahead, $f: the same" "as_one $f.pfw.gz"
+	check "and with --partial" "as_one $f.pfw.gz --partial"
+done
+"$IOREEL" import -q -j 2 behind.pfw.gz -o behind.db
+is 'the bytes behind the last member are counted' \
+	"$(sql behind.db "SELECT count FROM loss WHERE reason = 'trailing_bytes'")" 18
+is 'and the log before them is whole' "$(sql behind.db 'SELECT sum(calls) FROM v_event')" 150000
+"$IOREEL" import -q -j 2 cut.pfw.gz -o cut.db 2>cut.err
+is 'a log that is cut off is refused' "$? $(grep -c -- --partial cut.err)" '1 1'
+
 awk 'BEGIN {
 	print "7 1700000000.000000 execve(\"/bin/job\", [\"job\"], 0x1) = 0 <0.000100>"
 	for (i = 1; i <= 20000; i++) {
