@@ -41,7 +41,7 @@ if command -v python3 >/dev/null; then
 	check 'which lacks the bytes through mappings, as their time is not known' \
 		'test "$(value mapped.reel "SELECT d.bytes, b.bytes > 1000000, d.bytes = (SELECT sum(bytes)
 			FROM v_event WHERE call_group IN ('"'read', 'write'"') AND layer <> '"'MMAP'"'
-				AND kind = '"'file'"')
+				AND path LIKE '"'%/mapped'"')
 			FROM v_darshan_performance d, (SELECT read_bytes AS bytes FROM v_mapped) b")" \
 			= 1049576,1,1'
 else
