@@ -495,6 +495,35 @@ static void append_filtered(const struct report *r, struct advice *a)
 		      *between == ',' ? "; " : "");
 }
 
+/* Append what the rules could not check. @steps: of the slowest rank, or NULL. */
+static void append_unknown(const struct report *r,
+			   const struct report_rank *steps, struct advice *a)
+{
+	char num[REEL_NUM];
+
+	if (advice_is_in_flight(r))
+		advice_append(a->text,
+			      "; whether the job waits for operations in "
+			      "flight is known only of calls on their "
+			      "queues");
+	if (!steps && r->uses.python && !report_is_imported(r))
+		advice_append(a->text, "; how long the job waits for its input "
+				       "is not known without steps");
+	if (r->completeness.lost_events > 0)
+		advice_append(a->text, "; %s lost %s could not be checked",
+			      reel_num_count(num, r->completeness.lost_events),
+			      advice_number(r->completeness.lost_events,
+					    "event", "events"));
+	if (advice_files_unknown(r))
+		advice_append(a->text,
+			      "; %s %s of unknown files or pipes could not be "
+			      "checked",
+			      reel_num_count(num, r->completeness.unnamed),
+			      advice_number(r->completeness.unnamed,
+					    "read or write",
+					    "reads and writes"));
+}
+
 static void no_problem(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
@@ -564,27 +593,7 @@ static void no_problem(const struct report *r, struct advice *a)
 				      reel_columns_percent(part, share));
 		advice_fact(a, "io_share", "share", share);
 	}
-	if (advice_is_in_flight(r))
-		advice_append(a->text,
-			      "; whether the job waits for operations in "
-			      "flight is known only of calls on their "
-			      "queues");
-	if (!k && r->uses.python && !report_is_imported(r))
-		advice_append(a->text, "; how long the job waits for its input "
-				       "is not known without steps");
-	if (r->completeness.lost_events > 0)
-		advice_append(a->text, "; %s lost %s could not be checked",
-			      reel_num_count(num, r->completeness.lost_events),
-			      advice_number(r->completeness.lost_events,
-					    "event", "events"));
-	if (advice_files_unknown(r))
-		advice_append(a->text,
-			      "; %s %s of unknown files or pipes could not be "
-			      "checked",
-			      reel_num_count(num, r->completeness.unnamed),
-			      advice_number(r->completeness.unnamed,
-					    "read or write",
-					    "reads and writes"));
+	append_unknown(r, k, a);
 	advice_append(a->text, ".");
 }
 
