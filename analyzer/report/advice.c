@@ -96,7 +96,7 @@ bool advice_is_in_flight(const struct report *r)
 {
 	int64_t mean_ns, io_ns = report_io_ns(r, &mean_ns);
 
-	return report_blocking_ns(r) * 2 < io_ns;
+	return r->async.flight_ns > 0 && report_blocking_ns(r) * 2 < io_ns;
 }
 
 const char *advice_verb(const struct report *r)
