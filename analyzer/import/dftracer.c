@@ -726,7 +726,7 @@ static bool has_text(const char *bytes, size_t n, const char *text)
 }
 
 /* Events whose first begins with its id, or since 2.0 is metadata, and DFTracer's
- * own names. Its generator of traces leaves out the category of metadata. */
+ * own names. Its generators of traces leave out the category of metadata. */
 static bool detect(const char *bytes, size_t n)
 {
 	const char *p = bytes, *end = bytes + n;
@@ -740,7 +740,8 @@ static bool detect(const char *bytes, size_t n)
 	if ((end - p < 6 || memcmp(p, "{\"id\":", 6) != 0) &&
 	    (end - p < 8 || memcmp(p, "{\"name\":", 8) != 0 ||
 	     (!has_text(p, (size_t)(end - p), "\"cat\":\"dftracer\"") &&
-	      !has_text(p, (size_t)(end - p), "\"ph\":4,\"type\":1"))))
+	      !has_text(p, (size_t)(end - p), "\"ph\":4,\"type\":1") &&
+	      !has_text(p, (size_t)(end - p), "\"args\":{\"hhash\":"))))
 		return false;
 	n = (size_t)(end - p);
 	return has_text(p, n, "\"ph\":") &&

@@ -251,7 +251,7 @@ close|/d/x|-|-|-|0|3
 open|/d/x|-|-|-|0|17
 write|/d/x|-|-|5|5|2
 EOF2
-# DFTracer's generator of traces writes no category into metadata.
+# DFTracer's generators of traces write no category into metadata.
 mkdir made
 cat >made/r.pfw <<'EOF2'
 [
@@ -265,6 +265,9 @@ EOF2
 check 'a made log is found by its content' 'import made && events >out &&
 	[ "$(cat out)" = "pread|/d/x|-|5|47|47|15000" ] &&
 	[ "$(sql s.db "SELECT group_concat(name, \" \") FROM v_span")" = "APP:conv APP:conv APPc:onv" ]'
+sed 's/"ph":4,"type":1/"ph":"M"/; s/"ph":1,"type":[03]/"ph":"X"/' made/r.pfw >r.pfw
+check 'so is one of the generator before' 'import r.pfw && events >out &&
+	[ "$(cat out)" = "pread|/d/x|-|5|47|47|15000" ]'
 
 check 'a log of 2.2, in ns' 'import two'
 events >got
