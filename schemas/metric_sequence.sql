@@ -10,7 +10,7 @@ CREATE TABLE sequence (
 	consecutive INTEGER NOT NULL,  -- at the end of the access before
 	sequential INTEGER NOT NULL,   -- after that end
 	random INTEGER NOT NULL,       -- before that end
-	unknown INTEGER NOT NULL,      -- the offset is not known
+	unknown INTEGER NOT NULL,      -- the offset is not known, or no seek is
 	PRIMARY KEY (process_id, op)
 ) STRICT, WITHOUT ROWID;
 

@@ -515,13 +515,39 @@ static int write_strides(struct sequence *s, struct reel_store *st,
 	return reel_insert_close(&out, rc);
 }
 
+static void forget_orders(struct sequence *s)
+{
+	for (uint32_t p = 0; p < s->process_room; p++) {
+		for (int op = METRIC_READ; op <= METRIC_WRITE; op++) {
+			uint64_t *order = s->process[p].order[op];
+
+			for (int i = CONSECUTIVE; i <= RANDOM; i++) {
+				order[UNKNOWN] += order[i];
+				order[i] = 0;
+			}
+		}
+	}
+}
+
 static int sequence_finish(void *state, struct reel_store *st,
 			   struct reel_error *err)
 {
 	struct sequence *s = state;
+	int64_t no_seeks = 0;
+	bool has;
 
 	if (reel_issue_order_flush(&s->order, err) ||
-	    write_sequence(s, st, err) || write_darshan(s, st, err))
+	    reel_store_int(st,
+			   "SELECT max(value > 0) FROM note "
+			   "WHERE key = 'strace.no_seeks'",
+			   &no_seeks, &has, err))
+		return -1;
+	/* Offsets that were followed through a log without its seeks are false. */
+	if (no_seeks) {
+		forget_orders(s);
+		return write_sequence(s, st, err);
+	}
+	if (write_sequence(s, st, err) || write_darshan(s, st, err))
 		return -1;
 	return write_strides(s, st, err) || write_jumps(s, st, err) ? -1 : 0;
 }

@@ -726,12 +726,6 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 	reel_cpu_contention_read(&r->cpu_contention, st);
 	if (report_completeness_read(&r->completeness, st, err))
 		return -1;
-	/* Offsets that were followed without seeks are not known. */
-	for (int op = 0; op < 2 && r->completeness.no_seeks; op++) {
-		r->transfer[op].in_order_share = REPORT_NONE;
-		r->transfer[op].random_share = REPORT_NONE;
-		r->transfer[op].random = 0;
-	}
 	return read_journals(r, err) || read_busiest(r, err) ||
 			       read_queue(r, err) || read_epoch_waits(r, err) ||
 			       read_steps(r, err) ||

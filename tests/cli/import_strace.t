@@ -405,4 +405,8 @@ is 'a name tells files from pipes' "$(scope)" '1 1 0;'
 check 'reads of a file are many only in one file' \
 	'! grep -q "SMALL-READ" out && grep -q "300 calls on pipes" out'
 check 'their order is not known without seeks' 'grep -q " read 600 60.0 kB .*MB/s - 300 " out'
+filtered 'openat read' y
+is 'nor is it in the tables, from an open on' "$(rows 'SELECT first, unknown, in_order_share IS NULL,
+	(SELECT count(*) FROM darshan_sequence), (SELECT group_concat(name || known) FROM v_similarity_vector
+		WHERE ordinal IN (10, 11)) FROM v_sequence')" '300 300 1 0 sequential0,consecutive0;'
 finish
