@@ -83,7 +83,8 @@ static json_t *completeness(const struct report *r)
 					  : json_null();
 
 	return json_pack(
-		"{s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}",
+		"{s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, "
+		"s:b, s:I, s:I, s:I, s:I, s:I}",
 		"lost_events", (json_int_t)c->lost_events, "complete",
 		report_is_complete(c), "clock_error_ns",
 		maybe_integer(r->clock_error_ns), "code_opens",
@@ -95,7 +96,11 @@ static json_t *completeness(const struct report *r)
 		maybe_integer(r->unknown_bytes), "untraced_programs",
 		(json_int_t)c->untraced_programs, "unfinished_checkpoints",
 		maybe_integer(none ? REPORT_NONE : c->unfinished_saves),
-		"unfinished_path", path);
+		"unfinished_path", path, "filtered", c->filtered,
+		"unnamed_calls", (json_int_t)c->unnamed, "unnamed_ns",
+		(json_int_t)c->unnamed_ns, "job_ids", (json_int_t)c->job_ids,
+		"apart_groups", (json_int_t)c->apart, "apart_ns",
+		(json_int_t)(c->apart > 1 ? c->apart_ns : 0));
 }
 
 static json_t *evidence(const struct advice *a)

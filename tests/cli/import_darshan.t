@@ -162,7 +162,8 @@ check 'logs of one job id: no word of jobs' '! grep -q ^jobs out'
 make_log 3.41 little zlib start=1600000012 rank=3 nprocs=4 job=4243 >job/c.darshan
 import job
 check 'logs of several job ids: the report says that they are taken for one run' '"$IOREEL" report s.db |
-	tr -s "\n " " " | grep -q "jobs: the logs have 2 job ids and are taken for one run"'
+	tr -s "\n " " " | grep -q "jobs: the logs have 2 job ids and are taken for one run" &&
+	"$IOREEL" report --json s.db | grep -q "\"job_ids\": 2"'
 
 # --- damage -----------------------------------------------------------------
 for log in 3.00.big.bzip2 3.41.little.zlib 3.41.little.none; do

@@ -279,6 +279,8 @@ import first.pfw apart.pfw
 is 'with a time between them, they may be two' "$(apart)" 'apart: the processes of these sources live in 2 groups, 61.0 s apart,'
 import first.pfw touching.pfw apart.pfw far.pfw
 is 'or three' "$(apart)" 'apart: the processes of these sources live in 3 groups, at most 1,919 s apart,'
+is 'in the JSON, too' "$("$IOREEL" report --json s.db | tr -d ' \n' | grep -o '"apart_groups":[0-9]*,"apart_ns":[0-9]*')" \
+	'"apart_groups":3,"apart_ns":1919000000000'
 cat first.pfw apart.pfw >both.pfw
 import both.pfw
 is 'one file is one recording' "$(apart)" ''

@@ -402,6 +402,8 @@ is 'one that is closed is none' "$(scope)" '1 1 300;'
 check 'so the waits for the pipe are no I/O' '! grep -q "IO-BOUND" out'
 filtered 'read' y
 is 'a name tells files from pipes' "$(scope)" '1 1 0;'
+is 'the JSON says what the log may lack' "$("$IOREEL" report --json s.db | tr -d ' \n' |
+	grep -o '"filtered":[a-z]*,"unnamed_calls":[0-9]*')" '"filtered":true,"unnamed_calls":0'
 check 'reads of a file are many only in one file' \
 	'! grep -q "SMALL-READ" out && grep -q "300 calls on pipes" out'
 check 'their order is not known without seeks' 'grep -q " read 600 60.0 kB .*MB/s - 300 " out'
