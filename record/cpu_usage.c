@@ -28,9 +28,7 @@ void cpu_usage_now(struct cpu_usage *m)
 	FILE *in = fopen("/proc/stat", "re");
 
 	*m = (struct cpu_usage){0};
-	if (!in)
-		return;
-	if (tick > 0 &&
+	if (in && tick > 0 &&
 	    fscanf(in,
 		   "cpu %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
 		   " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64,
@@ -43,9 +41,11 @@ void cpu_usage_now(struct cpu_usage *m)
 			tick;
 		m->stolen_ns = f[STEAL] * tick;
 	}
-	fclose(in);
+	if (in)
+		fclose(in);
 	m->job_ns = rusage_ns(RUSAGE_CHILDREN);
 	m->own_ns = rusage_ns(RUSAGE_SELF);
+	cpu_limit_now(&m->limit, "/proc/self/cgroup", "/sys/fs/cgroup");
 }
 
 /* Never below 0: the counters of a container's /proc may decrease. */
@@ -64,6 +64,8 @@ void cpu_usage_since(struct cpu_usage *m)
 	m->own_ns = since(now.own_ns, m->own_ns);
 	m->busy_ns = since(now.busy_ns, m->busy_ns);
 	m->stolen_ns = since(now.stolen_ns, m->stolen_ns);
+	m->limit.throttled_ns =
+		since(now.limit.throttled_ns, m->limit.throttled_ns);
 }
 
 json_t *cpu_usage_json(const struct cpu_usage *m)

@@ -173,6 +173,14 @@ json_t *cpu_usage_json(const struct cpu_usage *m);
 void cpu_usage_now(struct cpu_usage *m);
 void cpu_usage_since(struct cpu_usage *m);
 
+/* --- cpu_limit.c: the limit of CPU time of the job's control group -------- */
+
+/* Read it; @groups: /proc/self/cgroup, @root: the folder of all groups. The time is
+ * that since the group exists. */
+void cpu_limit_now(struct cpu_limit *l, const char *groups, const char *root);
+/* The object "cpu_limit" of job.json. */
+json_t *cpu_limit_json(const struct cpu_limit *l);
+
 /* --- job_json.c: job.json ------------------------------------------------- */
 
 /* Gives a reference for json_decref(), or NULL with @err filled. */

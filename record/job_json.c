@@ -232,6 +232,9 @@ void record_job_ended(json_t *job, const struct reel_record_result *res)
 	if (res->cpu.has)
 		json_object_set_new(job, "processor",
 				    cpu_usage_json(&res->cpu));
+	if (res->cpu.limit.millicpus)
+		json_object_set_new(job, "cpu_limit",
+				    cpu_limit_json(&res->cpu.limit));
 }
 
 static void add_counts(json_t *o, const struct record_summary *s,

@@ -200,7 +200,7 @@ static int add_rank(json_t *list, const json_t *part)
 	static const char *const key[] = {
 		"rank",		 "command",	"cwd",	       "host",
 		"environment",	 "exit_status", "exit_signal", "wall_ns",
-		"start_real_ns", "processor",
+		"start_real_ns", "processor",	"cpu_limit",
 	};
 	json_t *o = json_object();
 	size_t i;

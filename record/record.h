@@ -70,6 +70,12 @@ struct record_summary {
 	struct record_hooks hooks;
 };
 
+/* The limit of CPU time of the job's control group. */
+struct cpu_limit {
+	int64_t millicpus;    /* thousandths of a processor; 0: no limit */
+	int64_t throttled_ns; /* in which it stopped the group, of all CPUs */
+};
+
 /* CPU time of the machine while the job ran. The kernel's counters advance in
  * ticks of mostly 10 ms. */
 struct cpu_usage {
@@ -78,6 +84,7 @@ struct cpu_usage {
 	int64_t stolen_ns; /* steal time: given to other guests by the host */
 	int64_t job_ns;	   /* of the job's reaped processes */
 	int64_t own_ns;	   /* of this process */
+	struct cpu_limit limit;
 };
 
 struct reel_record_result {
@@ -104,11 +111,12 @@ struct reel_record_result {
  * versions {ioreel, trace}. Added after it: end_real_ns, wall_ns, exit_status
  * (null after a signal), exit_signal (null without one), processor {job_ns,
  * others_ns, stolen_ns} (absent without /proc/stat; others includes other
- * ranks), processes, running, lost {reason: count}, code {opens, calls, read_bytes,
+ * ranks), cpu_limit {millicpus, throttled_ns} (absent without a limit),
+ * processes, running, lost {reason: count}, code {opens, calls, read_bytes,
  * write_bytes}, hooks {name: state}. If a launcher started several ranks: ranks
  * [{rank, host, command, environment ..., exit_status, exit_signal, wall_ns,
- * processor}]; each rank writes its entry to job.RANK.json, and the last one
- * merges them. Bytes that are not UTF-8 become \xNN.
+ * processor, cpu_limit}]; each rank writes its entry to job.RANK.json, and the
+ * last one merges them. Bytes that are not UTF-8 become \xNN.
  */
 
 /*
