@@ -87,7 +87,8 @@ struct fit {
 	/* The share of the job's work that was processor time and not a wait for a
 	 * processor; 1 where the job left processors idle, or where it is not known. */
 	double share;
-	bool busy;	    /* with other programs */
+	bool busy;	    /* with other programs, or limited */
+	bool limited;	    /* its CPU limit stopped it */
 	double job_percent; /* processor time of that which it could have; < 0 */
 	bool sample_a_visit;	  /* a file of several samples */
 	uint32_t opens_of_sample; /* visits that a sample takes, where it is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processor time of the job. Where other programs kept the machine busy, a recorded
- * time holds waits for a processor, and a benchmark that took it for work would wait
- * for a processor once more.
+ * Processor time of the job. Where other programs kept the machine busy, or a CPU
+ * limit stopped the job, a recorded time holds waits for a processor, and a benchmark
+ * that took it for work would wait for a processor once more.
  */
 #include "lib/error.h"
 
@@ -19,6 +19,7 @@
 
 struct processor {
 	int64_t wall_ns, cpus, job_ns, others_ns, stolen_ns;
+	int64_t millicpus, throttled_ns; /* of its limit, or 0 */
 	/* Sums over the processes that step, from their first step on; 0: unknown. */
 	int64_t loop_ns, loop_wall_ns;
 };
@@ -30,6 +31,9 @@ static int read_processor(struct fit *f, struct processor *p)
 	       fit_ask(f, OF_JOB("processor.job_ns"), -1, &p->job_ns) ||
 	       fit_ask(f, OF_JOB("processor.others_ns"), 0, &p->others_ns) ||
 	       fit_ask(f, OF_JOB("processor.stolen_ns"), 0, &p->stolen_ns) ||
+	       fit_ask(f, OF_JOB("cpu_limit.millicpus"), 0, &p->millicpus) ||
+	       fit_ask(f, OF_JOB("cpu_limit.throttled_ns"), 0,
+		       &p->throttled_ns) ||
 	       fit_ask(f,
 		       "SELECT sum(CAST(value AS INTEGER)) FROM note WHERE "
 		       "key = 'loop.cpu_ns' AND process_id IN (SELECT "
@@ -66,6 +70,23 @@ static int ask_demand(struct fit *f, const struct processor *p, double *demand)
 	return 0;
 }
 
+/* Processor time that others and the job's limit left to it; sets busy, limited. */
+static double time_left(struct fit *f, const struct processor *p, double all)
+{
+	double left = all - (double)p->others_ns - (double)p->stolen_ns,
+	       most = (double)p->wall_ns * (double)p->millicpus / 1000;
+
+	f->busy = all - left >= BUSY_LEAST * all;
+	f->limited = p->millicpus > 0 && most < left &&
+		     (double)p->throttled_ns >=
+			     BUSY_LEAST * ((double)p->throttled_ns +
+					   (double)p->job_ns);
+	if (!f->limited)
+		return left;
+	f->busy = true;
+	return most;
+}
+
 int fit_processor(struct fit *f)
 {
 	const struct workload_pipeline *to = &f->w->pipeline;
@@ -80,12 +101,11 @@ int fit_processor(struct fit *f)
 	if (p.job_ns < 0 || p.wall_ns <= 0)
 		return 0;
 	all = (double)p.wall_ns * (double)p.cpus;
-	left = all - (double)p.others_ns - (double)p.stolen_ns;
+	left = time_left(f, &p, all);
 	most = (double)p.wall_ns * (double)ranks;
 	if (left < most)
 		most = left > (double)p.job_ns ? left : (double)p.job_ns;
 	f->job_percent = most > 0 ? 100 * (double)p.job_ns / most : -1;
-	f->busy = all - left >= BUSY_LEAST * all;
 	/* The start of a framework computes, whatever the steps do. */
 	if (p.loop_ns > 0 &&
 	    (double)p.loop_ns < LOOP_LEAST * (double)p.loop_wall_ns)
@@ -115,6 +135,12 @@ int fit_work(const struct fit *f, int64_t *value, uint32_t n)
 
 const char *fit_busy_words(const struct fit *f)
 {
+	if (f->limited)
+		return f->share < 1
+			       ? "; its CPU limit stopped the job: the share "
+				 "of it that the job's processor time is"
+			       : "; its CPU limit stopped the job: it holds "
+				 "waits for a processor";
 	return f->share < 1 ? "; other programs kept the machine busy: the "
 			      "share of it that the job's processor time is"
 	       : f->busy ? "; other programs kept the machine busy: it holds "

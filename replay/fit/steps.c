@@ -292,7 +292,9 @@ static int fit_where(struct fit *f)
 	return fit_reason(f, "compute.on", f->busy ? 0.5 : 0.7,
 			  "the job used %.0f %% of a processor%s, %s",
 			  f->job_percent,
-			  f->busy ? " as far as others left it one" : "",
+			  f->limited ? " as far as its limit left it one"
+			  : f->busy  ? " as far as others left it one"
+				     : "",
 			  kernels ? "and an accelerator" : "no accelerator");
 }
 

@@ -20,11 +20,11 @@ for number, name in enumerate(sorted(os.listdir("d"))):
         while time.thread_time() < end:
             pass
 PY
-# fits NAME JOB OTHERS: the workload of the job, had it and others used these shares
-# of the time of a machine with two processors.
+# fits NAME JOB OTHERS [LIMIT]: the workload of the job, had it and others used these
+# shares of the time of a machine with two processors, and a limit stopped it else.
 fits() {
 	rm -rf m.reel
-	python3 - "$2" "$3" <<'PY'
+	python3 - "$2" "$3" $4 <<'PY'
 import json, shutil, sys
 shutil.copytree("job.reel", "m.reel")
 with open("m.reel/job.json") as f:
@@ -32,6 +32,10 @@ with open("m.reel/job.json") as f:
 job["host"]["cpus"] = 2
 job["processor"] = {"job_ns": int(float(sys.argv[1]) * job["wall_ns"]),
                     "others_ns": int(float(sys.argv[2]) * job["wall_ns"]), "stolen_ns": 0}
+job.pop("cpu_limit", None)
+if len(sys.argv) > 3:
+    job["cpu_limit"] = {"millicpus": int(1000 * float(sys.argv[3])),
+                        "throttled_ns": int((1 - float(sys.argv[3])) * job["wall_ns"])}
 with open("m.reel/job.json", "w") as f:
     json.dump(job, f)
 PY
@@ -59,6 +63,9 @@ check 'so its work is the recorded time' "python3 -c '
 import json
 a, b = (json.load(open(n))[\"compute\"][\"series_ns\"] for n in (\"quiet.json\", \"beside.json\"))
 assert a == b, (a, b)'"
+fits limited 0.3 0.02 0.3
+is 'a CPU limit that stopped the job: processor time' "$(on limited)" cpu-time
+check 'which the reason says' "grep '^compute.step_ns ' limited.why | grep -q 'its CPU limit stopped the job: the share'"
 # The note of the hooks says how much the loop itself computes: its start may do more.
 cp -r job.reel kept.reel
 rm -rf job.reel
