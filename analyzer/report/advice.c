@@ -35,6 +35,7 @@ const struct advice_threshold advice_threshold = {
 	.worker_io = 0.30,
 	.mapped_share = 0.50,
 	.own_batch = 0.50,
+	.throttled = 0.10,
 	.matters_share = 0.05,
 	.open_share = 0.30,
 	.opens = 100,

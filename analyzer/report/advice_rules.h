@@ -26,6 +26,7 @@ struct advice_threshold {
 	double worker_io; /* ... with less I/O, preprocessing is the bottleneck */
 	double mapped_share;  /* ... unless they read more through mappings */
 	double own_batch;     /* fetches that make batches, of the wait */
+	double throttled;     /* CPU time wanted that a limit withheld */
 	double matters_share; /* I/O that is worth advice, of the run */
 	double open_share; /* FILE-OPEN: open and close, of all calls' time */
 	int64_t opens;

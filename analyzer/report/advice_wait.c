@@ -144,12 +144,35 @@ static bool cannot_keep_up(const struct report *r, const struct report_rank *k)
 	       r->queue.empty_share >= advice_threshold.starved_share;
 }
 
-/* Does the machine have fewer processors than the rank has workers? */
+static bool is_throttled(const struct report *r)
+{
+	return reel_cpu_contention_throttled(&r->cpu_contention) >=
+	       advice_threshold.throttled;
+}
+
+/* May the job use fewer processors than the rank has workers? */
 static bool fill_processors(const struct report *r, const struct report_rank *k)
 {
 	const struct reel_cpu_contention *cpu = &r->cpu_contention;
 
-	return cpu->has && !cpu->ranks && k->workers > cpu->cpus;
+	return is_throttled(r) ||
+	       (cpu->has && !cpu->ranks &&
+		k->workers > reel_cpu_contention_millicpus(cpu) / 1000);
+}
+
+/* A limit that stops the job makes all of it slow, its workers or its loop. */
+static void append_limit(const struct report *r, struct advice *a)
+{
+	const struct reel_cpu_contention *cpu = &r->cpu_contention;
+
+	if (!is_throttled(r))
+		return;
+	advice_fact(a, "throttled_share", "share",
+		    reel_cpu_contention_throttled(cpu));
+	advice_append(a->try_this,
+		      "a higher CPU limit (%.4g of %lld processors now), which "
+		      "stops the job; then ",
+		      (double)cpu->millicpus / 1000, (long long)cpu->cpus);
 }
 
 /* Do the workers read most of their data through mappings? The time of these reads is
@@ -217,8 +240,11 @@ static void append_worker_remedy(const struct report *r,
 			      "less work for each sample, to which most of the "
 			      "workers' time goes: decode less, or once; more "
 			      "than %lld workers only if they do not compute, "
-			      "as the machine has %lld %s.",
+			      "as the job may use %.4g of %lld %s.",
 			      (long long)k->workers,
+			      (double)reel_cpu_contention_millicpus(
+				      &r->cpu_contention) /
+				      1000,
 			      (long long)r->cpu_contention.cpus,
 			      advice_number(r->cpu_contention.cpus, "processor",
 					    "processors"));
@@ -546,6 +572,7 @@ static bool append_wait(const struct report *r, const struct report_rank *k,
 	}
 	if (advice_waits_once(r))
 		append_first_epoch(r, a);
+	append_limit(r, a);
 	if (k->workers > 0) {
 		if (makes_own_batches(k))
 			append_own_batches(r, k, a);

@@ -33,6 +33,19 @@ else
 	skip "another's is not" 'no /proc/stat'
 fi
 
+# A group of the kernel with a limit, where the machine lets us make one.
+group=/sys/fs/cgroup/cpu/ioreel-test-$$
+if mkdir $group 2>/dev/null && echo 20000 2>/dev/null >$group/cpu.cfs_quota_us; then
+	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $group ioreel record -q -o limit.reel -- python3 burn.py 0.2
+	check 'a job that is stopped by its limit' 'python3 -c "
+import json
+l = json.load(open(\"limit.reel/job.json\"))[\"cpu_limit\"]
+assert l[\"millicpus\"] == 200 and l[\"throttled_ns\"] > 10 ** 8, l"'
+else
+	skip 'a job that is stopped by its limit' 'no group of cgroup v1 can be made'
+fi
+[ ! -d $group ] || rmdir $group
+
 # One trace, with the "processor" of different machines in its job.json.
 cat >put.py <<'PY'
 import json, shutil, sys
@@ -41,11 +54,12 @@ with open(sys.argv[1] + '/job.json') as f:
     job = json.load(f)
 job['wall_ns'] = 10 ** 10
 job['host']['cpus'] = 4
-job.pop('processor', None)
+for key in ('processor', 'cpu_limit'):
+    job.pop(key, None)
 for word in sys.argv[2:]:
     key, value = word.split('=')
-    if key == 'ranks':
-        job['ranks'] = json.loads(value)
+    if key in ('ranks', 'cpu_limit'):
+        job[key] = json.loads(value)
     else:
         job.setdefault('processor', {})[key] = json.loads(value)
 with open(sys.argv[1] + '/job.json', 'w') as f:
@@ -56,7 +70,7 @@ said() {
 	rm -rf m.reel
 	python3 put.py m.reel "$@"
 	ioreel report m.reel 2>e | tr '\n' ' ' | sed 's/   */ /g' |
-		grep -o 'a busy machine: .*so times are longer'
+		grep -oE 'a (busy machine:|CPU limit) .*so times are longer'
 }
 is 'an idle machine has no line' \
 	"$(said job_ns=9000000000 others_ns=900000000 stolen_ns=100000000)" ''
@@ -68,6 +82,15 @@ is 'steal time, as a share of the requested CPU time' \
 	'a busy machine: its host withheld 20 % of the time that its processors wanted (steal), so times are longer'
 is 'both' "$(said job_ns=1000000000 others_ns=8000000000 stolen_ns=1000000000)" \
 	'a busy machine: other programs used 0.8 of its 4 processors; its host withheld 10 % of the time that its processors wanted (steal), so times are longer'
+limit() {
+	said job_ns=4000000000 stolen_ns=0 others_ns="$1" 'cpu_limit={"millicpus": '$2', "throttled_ns": '$3'}'
+}
+is 'a CPU limit, as a share of the CPU time that the job wanted' "$(limit 0 400 6000000000)" \
+	'a CPU limit of 0.4 processors withheld 60 % of the time that the job wanted (throttled), so times are longer'
+is 'beside other programs' "$(limit 8000000000 1000 4000000000)" \
+	'a busy machine: other programs used 0.8 of its 4 processors; a CPU limit of 1 processor withheld 50 % of the time that the job wanted (throttled), so times are longer'
+is 'a limit that the job does not reach' "$(limit 0 400 40000000)" ''
+is 'an invalid one' "$(limit 0 -1 1e30)" ''
 is 'a few ticks of a short job do not count' \
 	"$(said job_ns=10000000 others_ns=0 stolen_ns=40000000)" ''
 is 'several ranks: the one with the most steal, and no other programs' \
@@ -89,8 +112,10 @@ check 'and has it in its JSON document' 'ioreel compare --json busy.reel none.re
 	python3 -c "
 import json, sys
 d = json.load(sys.stdin)
-assert d[\"cpu_contention_a\"] == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
-                          \"stolen_ns\": 0}, d
+a = d[\"cpu_contention_a\"]
+assert a.pop(\"cpus_allowed\") > 0, d
+assert a == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
+             \"stolen_ns\": 0, \"limit_millicpus\": None, \"throttled_ns\": 0}, d
 assert d[\"cpu_contention_b\"] is None, d"'
 check 'and so does report' 'ioreel report --json busy.reel | python3 -c "
 import json, sys

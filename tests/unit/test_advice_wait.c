@@ -288,6 +288,36 @@ static void starts(void)
 	   r.advice[0].text);
 }
 
+/* Workers that have more processors than they may use: @r has two. */
+static void limits_of_workers(struct report *r)
+{
+	struct reel_cpu_contention *cpu = &r->cpu_contention;
+
+	cpu->cpus = 64;
+	cpu->cpus_allowed = 1;
+	ok(has(r, "INPUT-BOUND") &&
+		   strstr(r->advice[0].try_this,
+			  "the job may use 1 of 64 processors"),
+	   "one of many processors: %s", r->advice[0].try_this);
+	cpu->cpus_allowed = 64;
+	cpu->millicpus = 1500;
+	ok(has(r, "INPUT-BOUND") &&
+		   strstr(r->advice[0].try_this, "use 1.5 of 64 processors") &&
+		   !strstr(r->advice[0].try_this, "CPU limit"),
+	   "a limit that stopped nothing: %s", r->advice[0].try_this);
+	cpu->millicpus = 4000;
+	cpu->job_ns = cpu->throttled_ns = 4000000000;
+	ok(has(r, "INPUT-BOUND") &&
+		   strstr(r->advice[0].try_this,
+			  "a higher CPU limit (4 of 64") &&
+		   strstr(r->advice[0].try_this, "more than 2 workers only"),
+	   "a limit that stopped the workers: %s", r->advice[0].try_this);
+	cpu->throttled_ns = 200000000;
+	ok(has(r, "INPUT-BOUND") &&
+		   strstr(r->advice[0].try_this, "more workers (2 now)"),
+	   "one that hardly did: %s", r->advice[0].try_this);
+}
+
 /* The same, of loader workers, in a job that waits for its input. */
 static void starts_of_workers(void)
 {
@@ -314,6 +344,7 @@ static void starts_of_workers(void)
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].try_this, "more than 2 workers only"),
 	   "more workers than processors: %s", r.advice[0].try_this);
+	limits_of_workers(&r);
 	r.cpu_contention.has = false;
 	k.worker_io_share = 0.8;
 	k.evaluation_first_wait_ns = k.loop_wait_ns / 4;
