@@ -65,8 +65,10 @@ VALUES ('POSIX', 'POSIX_', 0), ('STDIO', 'STDIO_', 1),
 -- has the sum of all ranks: records of the same file by rank are left out beside
 -- it. in_total: 1 for the records that the sums of the job are made of, so that
 -- no byte counts twice: POSIX, STDIO, DFS; DAOS where the source has no DFS; MPI-IO
--- for files without a record of POSIX where it has neither DFS nor DAOS; datasets
--- of HDF5 and variables of PnetCDF only where it has none of these.
+-- for files without a record of POSIX where it has neither DFS nor DAOS, and only its
+-- reads or its writes for files of which POSIX has opens but none of these, as with
+-- pwritev(), which Darshan did not count; datasets of HDF5 and variables of PnetCDF
+-- only where it has none of these.
 -- opens, stats, reads, writes: calls; meta_calls: opens, stats, seeks, syncs,
 -- flushes, and of DAOS lookups, lists, sizes, removals; seq, consec: Darshan's, of
 -- POSIX; *_ns: time in calls, summed over ranks (F_READ_TIME, F_WRITE_TIME,
@@ -122,6 +124,11 @@ shared(source_id, module, record) AS MATERIALIZED (
 	SELECT source_id, module, record FROM counter_record WHERE rank = -1),
 posix(source_id, record) AS MATERIALIZED (
 	SELECT source_id, record FROM counter_record WHERE module = 'POSIX'),
+moved(source_id, record, op) AS MATERIALIZED (
+	SELECT source_id, record, iif(name = 'POSIX_READS', 'read', 'write')
+	FROM counter_name JOIN counter USING (name_id)
+	JOIN counter_record USING (record_id)
+	WHERE name IN ('POSIX_READS', 'POSIX_WRITES') AND value > 0),
 has(source_id, module) AS MATERIALIZED (
 	SELECT DISTINCT source_id, module FROM counter_record
 	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'DFS', 'DAOS')),
@@ -129,17 +136,21 @@ record AS MATERIALIZED (
 	SELECT *, CASE module WHEN 'POSIX' THEN 1 WHEN 'STDIO' THEN 1
 		WHEN 'DFS' THEN 1
 		WHEN 'DAOS' THEN (source_id, 'DFS') NOT IN (SELECT * FROM has)
-		WHEN 'MPI-IO' THEN
-			(source_id, record) NOT IN (SELECT * FROM posix)
-			AND source_id NOT IN (SELECT source_id FROM has
-				WHERE module IN ('DFS', 'DAOS'))
+		WHEN 'MPI-IO' THEN source_id NOT IN (SELECT source_id
+			FROM has WHERE module IN ('DFS', 'DAOS'))
 		ELSE source_id NOT IN (SELECT source_id FROM has)
 		END AS in_total
 	FROM counter_record r
 	WHERE module IN (SELECT module FROM v_counter_module) AND (rank IS -1
 		OR (source_id, module, record) NOT IN (SELECT * FROM shared)))
 SELECT r.source_id, r.module, r.record_id, r.record, r.path, r.rank,
-	r.in_total, f.figure, CASE WHEN c.value = -1 THEN NULL
+	CASE WHEN r.module <> 'MPI-IO' OR NOT r.in_total THEN r.in_total
+		WHEN f.figure IN ('reads', 'read_bytes', 'read_ns') THEN
+			(r.source_id, r.record, 'read') NOT IN (SELECT * FROM moved)
+		WHEN f.figure IN ('writes', 'write_bytes', 'write_ns') THEN
+			(r.source_id, r.record, 'write') NOT IN (SELECT * FROM moved)
+		ELSE (r.source_id, r.record) NOT IN (SELECT * FROM posix) END,
+	f.figure, CASE WHEN c.value = -1 THEN NULL
 		WHEN f.figure GLOB '*_ns' THEN c.value * 1e9 ELSE c.value END
 FROM counter c CROSS JOIN figure f USING (name_id)
 CROSS JOIN record r ON r.record_id = c.record_id AND r.module = f.module;

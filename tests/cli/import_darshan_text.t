@@ -134,6 +134,24 @@ for n in 1 2; do
 done >got
 is 'by counters of as many calls' "$(cat got)" 'write 1 1
 write 1 '
+# OMPIO wrote with pwritev(), which Darshan 3.2 did not count: POSIX has opens alone.
+counters() {
+	header 99
+	printf '%s\t0\t%s\t%s\t%s\t/d/%s\t/d\tnfs\n' "$@"
+}
+counters MPI-IO 9 MPIIO_COLL_OPENS 4 c MPI-IO 9 MPIIO_COLL_WRITES 8 c \
+	MPI-IO 9 MPIIO_BYTES_WRITTEN 8000 c MPI-IO 9 MPIIO_INDEP_READS 2 c \
+	MPI-IO 9 MPIIO_BYTES_READ 600 c POSIX 9 POSIX_OPENS 8 c POSIX 9 POSIX_READS 1 c \
+	POSIX 9 POSIX_WRITES 0 c POSIX 9 POSIX_BYTES_READ 500 c \
+	POSIX 9 POSIX_BYTES_WRITTEN 0 c MPI-IO 7 MPIIO_COLL_WRITES 3 b \
+	MPI-IO 7 MPIIO_BYTES_WRITTEN 30 b POSIX 7 POSIX_WRITES 1 b \
+	POSIX 7 POSIX_BYTES_WRITTEN 30 b >ompio.txt
+import ompio.txt
+is 'the writes of MPI-IO count where POSIX has opens alone, its reads do not' \
+	"$(sql s.db 'SELECT files, read_calls, write_calls, meta_calls, read_bytes,
+		write_bytes FROM v_summary' | tr "$tab" ' ')" '2 1 9 8 500 8030'
+is 'in the file, too' "$(sql s.db "SELECT opens, reads, writes, write_bytes FROM v_counter_file
+	WHERE path = '/d/c'" | tr "$tab" ' ')" '8 1 8 8000'
 sed 's/module: 99/module: 98/' dxt.txt >other.txt
 import job.txt dxt.txt other.txt
 is 'text of another log has processes of its own' \
