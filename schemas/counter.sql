@@ -178,7 +178,9 @@ SELECT count(DISTINCT source_id || ' ' || record) FILTER
 FROM v_counter_figure WHERE in_total;
 
 -- v_counter_file: the same for each file that was opened, read or written.
--- unit: as the names say    empty: no row, no counters; NULL, not monitored
+-- unit: as the names say    empty: no row, no counters; NULL, not monitored, or a time
+-- more than 10 ms below 0, which versions of Darshan wrote; overlapping calls may give
+-- less
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_counter_file (path, shared, opens, reads, writes, meta_calls,
 	read_bytes, write_bytes, read_ns, write_ns, meta_ns) AS
@@ -189,9 +191,12 @@ SELECT coalesce(path, 'record ' || record), max(rank IS -1),
 	CAST(sum(value) FILTER (WHERE figure = 'meta_calls') AS INTEGER),
 	CAST(sum(value) FILTER (WHERE figure = 'read_bytes') AS INTEGER),
 	CAST(sum(value) FILTER (WHERE figure = 'write_bytes') AS INTEGER),
-	CAST(sum(value) FILTER (WHERE figure = 'read_ns') AS INTEGER),
-	CAST(sum(value) FILTER (WHERE figure = 'write_ns') AS INTEGER),
-	CAST(sum(value) FILTER (WHERE figure = 'meta_ns') AS INTEGER)
+	iif(min(value) FILTER (WHERE figure = 'read_ns') < -1e7, NULL, CAST(
+		sum(value) FILTER (WHERE figure = 'read_ns') AS INTEGER)),
+	iif(min(value) FILTER (WHERE figure = 'write_ns') < -1e7, NULL, CAST(
+		sum(value) FILTER (WHERE figure = 'write_ns') AS INTEGER)),
+	iif(min(value) FILTER (WHERE figure = 'meta_ns') < -1e7, NULL, CAST(
+		sum(value) FILTER (WHERE figure = 'meta_ns') AS INTEGER))
 FROM v_counter_figure WHERE in_total
 GROUP BY source_id, record
 HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;

@@ -656,7 +656,8 @@ FROM source s ORDER BY source_id;
 -- are layers: the calls of POSIX are in part those that MPI-IO made.
 -- read_ns, write_ns, meta_ns: time in calls, summed over ranks (F_READ_TIME,
 -- F_WRITE_TIME, F_META_TIME), more than the run when ranks work at a time.
--- unit: calls, bytes, ns    empty: no row; NULL, not monitored
+-- unit: calls, bytes, ns    empty: no row; NULL, not monitored, or a time more
+-- than 10 ms below 0, which versions of Darshan wrote; overlapping calls may give less
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_report_counters (module, records, opens, stats, reads, writes,
 	read_bytes, write_bytes, read_ns, write_ns, meta_ns) AS
@@ -667,9 +668,12 @@ SELECT module, count(DISTINCT record_id),
 	CAST(sum(value) FILTER (WHERE figure = 'writes') AS INTEGER),
 	CAST(sum(value) FILTER (WHERE figure = 'read_bytes') AS INTEGER),
 	CAST(sum(value) FILTER (WHERE figure = 'write_bytes') AS INTEGER),
-	CAST(sum(value) FILTER (WHERE figure = 'read_ns') AS INTEGER),
-	CAST(sum(value) FILTER (WHERE figure = 'write_ns') AS INTEGER),
-	CAST(sum(value) FILTER (WHERE figure = 'meta_ns') AS INTEGER)
+	iif(min(value) FILTER (WHERE figure = 'read_ns') < -1e7, NULL, CAST(
+		sum(value) FILTER (WHERE figure = 'read_ns') AS INTEGER)),
+	iif(min(value) FILTER (WHERE figure = 'write_ns') < -1e7, NULL, CAST(
+		sum(value) FILTER (WHERE figure = 'write_ns') AS INTEGER)),
+	iif(min(value) FILTER (WHERE figure = 'meta_ns') < -1e7, NULL, CAST(
+		sum(value) FILTER (WHERE figure = 'meta_ns') AS INTEGER))
 FROM v_counter_figure JOIN v_counter_module USING (module)
 GROUP BY module ORDER BY ordinal;
 

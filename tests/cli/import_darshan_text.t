@@ -152,6 +152,15 @@ is 'the writes of MPI-IO count where POSIX has opens alone, its reads do not' \
 		write_bytes FROM v_summary' | tr "$tab" ' ')" '2 1 9 8 500 8030'
 is 'in the file, too' "$(sql s.db "SELECT opens, reads, writes, write_bytes FROM v_counter_file
 	WHERE path = '/d/c'" | tr "$tab" ' ')" '8 1 8 8000'
+# Versions of Darshan wrote times below 0.
+counters STDIO 1 STDIO_WRITES 74 o STDIO 1 STDIO_F_WRITE_TIME -2662.7 o \
+	POSIX 2 POSIX_WRITES 1 p POSIX 2 POSIX_F_WRITE_TIME 0.25 p \
+	POSIX 3 POSIX_WRITES 1 q POSIX 3 POSIX_F_WRITE_TIME -0.000001 q >below0.txt
+import below0.txt
+is 'a time below 0 is not known, but for the error of overlapping calls' \
+	"$(sql s.db 'SELECT module, writes, write_ns FROM v_report_counters' | tr "$tab" ' ')" \
+	'POSIX 2 249999000
+STDIO 74 '
 sed 's/module: 99/module: 98/' dxt.txt >other.txt
 import job.txt dxt.txt other.txt
 is 'text of another log has processes of its own' \
