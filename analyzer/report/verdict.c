@@ -190,29 +190,44 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 			reel_columns_percent(part, r->later_epochs_wait));
 }
 
+/* A run that is no longer than the error of its times: no part of it is known. */
+static void add_no_share(struct reel_buf *b, const struct report *r,
+			 const char *whose)
+{
+	char error[REEL_NUM];
+
+	reel_buf_printf(b, NULL,
+			"; %s share of the run is not known: times are known "
+			"to within %s",
+			whose, reel_num_time(error, (double)r->clock_error_ns));
+}
+
 /* The times of Darshan's counters. */
 static void add_counted(struct reel_buf *b, const struct report *r)
 {
 	int64_t ns = report_counted_ns(r);
 	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN];
 
-	if (ns > 0 && report_run_ns(r) > 0)
-		reel_buf_printf(
-			b, NULL,
-			"Calls of %s take %s of %s: %s (Darshan's counters%s). "
-			"%s are not known",
-			r->counted.module, reel_num_time(time, (double)ns),
-			advice_run(run, r),
-			reel_columns_percent(part, advice_of_run(r, ns)),
-			r->ranks_declared > 1 ? ", mean of the ranks" : "",
-			r->calls ? "Steps and waits"
-				 : "Steps, waits and single calls");
-	else
+	if (ns <= 0 || report_run_ns(r) <= 0) {
 		reel_buf_puts(
 			b,
 			"The figures are Darshan's counters: steps, waits "
 			"and single calls are not known",
 			NULL);
+		return;
+	}
+	reel_buf_printf(b, NULL, "Calls of %s take %s", r->counted.module,
+			reel_num_time(time, (double)ns));
+	if (advice_run_unknown(r))
+		add_no_share(b, r, "their");
+	else
+		reel_buf_printf(
+			b, NULL, " of %s: %s", advice_run(run, r),
+			reel_columns_percent(part, advice_of_run(r, ns)));
+	reel_buf_printf(b, NULL, " (Darshan's counters%s). %s are not known",
+			r->ranks_declared > 1 ? ", mean of the ranks" : "",
+			r->calls ? "Steps and waits"
+				 : "Steps, waits and single calls");
 }
 
 /* A profile without steps. */
@@ -252,12 +267,9 @@ static void add_io_time(struct reel_buf *b, const struct report *r)
 		return;
 	}
 	if (advice_run_unknown(r)) {
-		reel_buf_printf(
-			b, NULL,
-			"I/O takes %s; its share of the run is not known: "
-			"times are known to within %s",
-			reel_num_time(time, (double)io_ns),
-			reel_num_time(error, (double)r->clock_error_ns));
+		reel_buf_printf(b, NULL, "I/O takes %s",
+				reel_num_time(time, (double)io_ns));
+		add_no_share(b, r, "its");
 		return;
 	}
 	reel_buf_printf(b, NULL, "I/O %s %s of %s%s: %s", advice_verb(r),

@@ -161,6 +161,10 @@ is 'a time below 0 is not known, but for the error of overlapping calls' \
 	"$(sql s.db 'SELECT module, writes, write_ns FROM v_report_counters' | tr "$tab" ' ')" \
 	'POSIX 2 249999000
 STDIO 74 '
+sed 's/run time: .*/run time: 1.0000/' below0.txt >second.txt
+import second.txt
+check 'no share of a run of a second, the error of its times' '"$IOREEL" report s.db >out &&
+	tr "\n" " " <out | grep -q "Calls of POSIX take 125 ms; their share of the run is not known: times"'
 sed 's/module: 99/module: 98/' dxt.txt >other.txt
 import job.txt dxt.txt other.txt
 is 'text of another log has processes of its own' \
