@@ -411,6 +411,21 @@ static void append_groups(const struct report *r, struct advice *a)
 	advice_append(a->text, ".");
 }
 
+/* As long as no storage needs for an open, but one of a named pipe waits until another
+ * process opens its other end. */
+#define WAITING_OPEN_NS 1000000000
+
+/* Does a call on metadata take so long that other processes may be its cause? */
+static bool counted_waits(const struct report *r, char time[static REEL_NUM])
+{
+	int64_t calls = r->counted.calls[2];
+
+	if (calls <= 0 || r->counted.meta_ns / calls < WAITING_OPEN_NS)
+		return false;
+	reel_num_time(time, (double)(r->counted.meta_ns / calls));
+	return true;
+}
+
 /* Darshan's counters without calls: its time in metadata covers opens, stats, seeks
  * and syncs. */
 static bool counted_bound(const struct report *r, struct advice *a)
@@ -425,23 +440,32 @@ static bool counted_bound(const struct report *r, struct advice *a)
 		   : write_ns >= meta_ns		     ? 1
 							     : 2;
 	char time[REEL_NUM], run[ADVICE_RUN], part[REEL_NUM], reads[REEL_NUM],
-		writes[REEL_NUM], meta[REEL_NUM];
+		writes[REEL_NUM], meta[REEL_NUM], each[REEL_NUM];
+	bool waits = most == 2 && counted_waits(r, each);
 
 	if (share < advice_threshold.io_share)
 		return false;
 	advice_append(
 		a->text,
 		"calls of %s take %s of %s (%s%s); of that read %s, write %s, "
-		"metadata %s.",
+		"metadata %s",
 		r->counted.module, reel_num_time(time, (double)ns),
 		advice_run(run, r), reel_columns_percent(part, share),
 		share > 1 ? ": several threads at a time" : "",
 		reel_columns_percent(reads, advice_share(read_ns, sum_ns)),
 		reel_columns_percent(writes, advice_share(write_ns, sum_ns)),
 		reel_columns_percent(meta, advice_share(meta_ns, sum_ns)));
-	advice_append(a->try_this, "%s",
-		      remedy_of(group[most], r->counted.calls[most],
-				most < 2 ? r->counted.bytes[most] : 0));
+	advice_append(
+		a->text,
+		waits ? ", %s for each open and stat: storage is slow, or "
+			"opens of named pipes wait for other processes."
+		      : ".",
+		each);
+	advice_append(
+		a->try_this, "%s",
+		waits ? "the same files alone, without the other processes."
+		      : remedy_of(group[most], r->counted.calls[most],
+				  most < 2 ? r->counted.bytes[most] : 0));
 	advice_fact(a, "io", "ns", (double)ns);
 	advice_fact(a, "io_share", "share", share);
 	return true;

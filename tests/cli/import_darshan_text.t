@@ -165,6 +165,12 @@ sed 's/run time: .*/run time: 1.0000/' below0.txt >second.txt
 import second.txt
 check 'no share of a run of a second, the error of its times' '"$IOREEL" report s.db >out &&
 	tr "\n" " " <out | grep -q "Calls of POSIX take 125 ms; their share of the run is not known: times"'
+counters POSIX 4 POSIX_OPENS 3 pipe POSIX 4 POSIX_STATS 1 pipe \
+	POSIX 4 POSIX_F_META_TIME 6 pipe >pipe.txt
+import pipe.txt
+check 'opens of seconds may wait for processes' '"$IOREEL" report s.db >out &&
+	tr -s "\n " " " <out | grep -q "metadata 100 %, 1.50 s for each open and stat: .* named pipes" &&
+	! grep -q "larger files" out'
 sed 's/module: 99/module: 98/' dxt.txt >other.txt
 import job.txt dxt.txt other.txt
 is 'text of another log has processes of its own' \
