@@ -309,17 +309,43 @@ const struct reel_importer *reel_importer_detect(const char *path)
 	return found;
 }
 
-/* Drop the files of folders that are not @as: notes, scripts, our own stores.
- * *@others grows by those of other formats. */
-static int keep_known(struct import_input *in, const struct reel_importer *as,
-		      uint64_t *others)
-{
-	int n = 0;
+/* Files that were left out. */
+struct left_out {
+	uint64_t others, empty; /* others: of another format, in a folder */
+};
 
+/* The part of @path's name behind its last dot; a number is that of a process. */
+static const char *suffix_of(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	const char *dot = strrchr(base ? base : path, '.');
+
+	if (!dot || !dot[1])
+		return "";
+	return dot[1 + strspn(dot + 1, "0123456789")] ? dot : ".0";
+}
+
+/*
+ * Drop the files of folders that are not @as: notes, scripts, our own stores. *@out
+ * grows by those of other formats, and by empty ones with the suffix of the first log:
+ * a process that is killed before it writes leaves one.
+ */
+static int keep_known(struct import_input *in, const struct reel_importer *as,
+		      struct left_out *out)
+{
+	const char *suffix = "";
+	int n = 0, first = 0;
+
+	while (first < in->paths && importer_of_file(in->path[first]) != as)
+		first++;
+	if (first < in->paths)
+		suffix = suffix_of(in->path[first]); /* it is kept */
 	for (int i = 0; i < in->paths; i++) {
 		const struct reel_importer *of = importer_of_file(in->path[i]);
 
-		*others += of && of != as;
+		out->others += of && of != as;
+		out->empty += *suffix && reel_import_is_empty(in->path[i]) &&
+			      !strcmp(suffix_of(in->path[i]), suffix);
 		if (of == as)
 			in->path[n++] = in->path[i];
 		else
@@ -432,11 +458,6 @@ bool reel_import_is_empty(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !st.st_size;
 }
 
-/* Files that were left out. */
-struct left_out {
-	uint64_t others, empty; /* others: of another format, in a folder */
-};
-
 /* @forced: the user named the format, the content need not look like it. */
 static int add_known(struct import_input *in, const char *path,
 		     const struct reel_importer **as, bool forced,
@@ -459,7 +480,7 @@ static int add_known(struct import_input *in, const char *path,
 		rc = unknown_format(path, err);
 	if (!rc && !*as)
 		*as = found;
-	if (!rc && one.paths > 1 && !keep_known(&one, *as, &out->others))
+	if (!rc && one.paths > 1 && !keep_known(&one, *as, out))
 		rc = unknown_format(path, err);
 	if (!rc && !forced && found != *as)
 		rc = reel_fail(err, REEL_E_FORMAT,

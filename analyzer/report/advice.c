@@ -595,6 +595,9 @@ static void no_problem(const struct report *r, struct advice *a)
 		advice_fact(a, "io_share", "share", share);
 	}
 	append_unknown(r, k, a);
+	if (r->completeness.empty_files > 0)
+		advice_append(a->text, "; an empty file may be the log of a "
+				       "process that was killed");
 	advice_append(a->text, ".");
 }
 

@@ -252,6 +252,16 @@ check 'a folder of a log, notes, empty files, a folder and another format' 'diff
 is 'the file of the other format is a loss' "$(losses)" 'other_format files 1;'
 check 'which the report says at its head, too' \
 	'"$IOREEL" report s.db | grep -q "^left out: 1 file of another format in the folder"'
+mkdir killed
+gzip -c log.pfw >killed/b-fork.pfw.gz
+: >killed/a-preload.pfw.gz
+: >killed/c-preload.pfw.gz
+: >killed/notes
+import killed
+is 'empty files in a folder with the suffix of its logs are a loss' "$(losses)" 'empty files 2;'
+"$IOREEL" report s.db >out
+check 'which the report says, too' 'grep -q "^left out: 2 empty files$" out &&
+	! { grep -q NO-PROBLEM out && ! tr -s "\n " " " <out | grep -q "empty file may be the log"; }'
 : >0empty.pfw
 import 0empty.pfw log.gz
 events >got
