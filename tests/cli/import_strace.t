@@ -141,6 +141,42 @@ import nodes
 is 'forks at a time, in one of several files' \
 	"$(rows "SELECT pid, result, path FROM v_event WHERE call = 'read'")" '103 3 /c;102 2 /b;'
 
+# A clone with CLONE_FILES changes its parent's descriptors, until it has its own.
+cat >shared.strace <<'EOF2'
+100 1700000000.000000 openat(AT_FDCWD, "/a", O_RDWR) = 3 <0.000010>
+100 1700000000.000100 openat(AT_FDCWD, "/b", O_RDWR) = 4 <0.000010>
+100 1700000000.000200 openat(AT_FDCWD, "/x", O_RDWR|O_CLOEXEC) = 5 <0.000010>
+100 1700000000.001000 clone(child_stack=0x5, flags=CLONE_VM|CLONE_FILES|SIGCHLD) = 101 <0.000010>
+101 1700000000.001100 write(3, "x"..., 1) = 1 <0.000010>
+101 1700000000.001200 dup2(4, 3) = 3 <0.000010>
+101 1700000000.001300 close(4) = 0 <0.000010>
+101 1700000000.001400 openat(AT_FDCWD, "/c", O_RDWR) = 4 <0.000010>
+101 1700000000.001500 write(3, "x"..., 2) = 2 <0.000010>
+100 1700000000.001600 write(3, "x"..., 4) = 4 <0.000010>
+100 1700000000.001700 write(4, "x"..., 8) = 8 <0.000010>
+101 1700000000.001800 exit_group(0) = ?
+101 1700000000.001900 +++ exited with 0 +++
+100 1700000000.002000 openat(AT_FDCWD, "/d", O_RDWR) = 6 <0.000010>
+EOF2
+# Each of these gives the child a table of its own.
+while read -r tid call; do
+	cat <<-END
+	100 1700000000.00${tid}000 clone(child_stack=0x5, flags=CLONE_FILES|SIGCHLD) = $tid <0.000001>
+	$tid 1700000000.00${tid}100 $call = 0 <0.000001>
+	$tid 1700000000.00${tid}200 close(6) = 0 <0.000001>
+	100 1700000000.00${tid}300 write(6, "x"..., 16) = 16 <0.000001>
+	$tid 1700000000.00${tid}400 +++ exited with 0 +++
+	END
+done >>shared.strace <<'EOF2'
+301 unshare(CLONE_FS|CLONE_FILES)
+302 close_range(7, 9, CLOSE_RANGE_UNSHARE)
+303 execve("/bin/true", ["true"], 0x7 /* 3 vars */)
+EOF2
+import shared.strace
+is 'the descriptors of a table that two processes share' \
+	"$(rows "SELECT pid, result, coalesce(path, '-') FROM v_event WHERE call = 'write' ORDER BY start_ns")" \
+	'101 1 /a;101 2 /b;100 4 -;100 8 -;100 16 /d;100 16 /d;100 16 /d;'
+
 # On a terminal messages can tear the lines on which forks return.
 sed -E 's/^([0-9]+)/[pid   \1]/; s/(resumed>)(.*= (10[23]) .*)/\1strace: Process \3 attached\n\2/' nodes/b.strace >torn.strace
 import torn.strace

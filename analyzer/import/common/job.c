@@ -24,11 +24,12 @@
 
 #define FD_MOST (1 << 20)     /* the kernel's default limit; more: damage */
 #define COPIES_MOST (1 << 25) /* entries that forks copied: 512 MiB */
+#define SHARERS_MOST 64	      /* of a table: each change is made in all */
 
 struct job_process {
 	struct fd_entry *fd;
 	uint32_t fds, copied, next_desc;
-	int parent, first_thread;
+	int parent, first_thread, sharer; /* next one with its table, or it */
 	uint32_t threads_left;
 	int64_t pid, fork_ns, start_ns, end_ns;
 	uint64_t events;
@@ -201,6 +202,7 @@ int import_job_process(struct import_job *j, int parent, int64_t pid,
 	*p = (struct job_process){
 		.next_desc = 1,
 		.parent = parent,
+		.sharer = (int)j->processes,
 		.pid = pid,
 		.fork_ns = parent < 0 ? REEL_NO_OFFSET : job_ns(j, ns),
 		.start_ns = job_ns(j, ns),
@@ -285,6 +287,7 @@ int import_job_thread_end(struct import_job *j, int thread, int64_t ns,
 		return -1;
 	if (--p->threads_left)
 		return 0;
+	import_job_unshare(j, thread);
 	p->ended = ended;
 	free(p->fd);
 	p->fd = NULL;
@@ -294,6 +297,46 @@ int import_job_thread_end(struct import_job *j, int thread, int64_t ns,
 }
 
 /* --- descriptors ---------------------------------------------------------- */
+
+void import_job_share(struct import_job *j, int process)
+{
+	int parent = j->process[process].parent, n = 1, last = parent;
+
+	while (j->process[last].sharer != parent && n++ < SHARERS_MOST)
+		last = j->process[last].sharer;
+	if (n > SHARERS_MOST)
+		return;
+	j->process[last].sharer = process;
+	j->process[process].sharer = parent;
+}
+
+void import_job_unshare(struct import_job *j, int thread)
+{
+	int process = j->thread[thread].process, i = process;
+
+	while (j->process[i].sharer != process)
+		i = j->process[i].sharer;
+	j->process[i].sharer = j->process[process].sharer;
+	j->process[process].sharer = process;
+}
+
+/* @process changes numbers since @ns. Processes with its table lack the new ones. */
+static void forget_fds(struct import_job *j, int process, int64_t from,
+		       int64_t to, int64_t ns)
+{
+	struct job_process *p;
+	int i = process;
+
+	do {
+		p = &j->process[i];
+		for (int64_t fd = from < 0 ? 0 : from; fd <= to && fd < p->fds;
+		     fd++) {
+			fd_changes_add(&j->changes, i, fd, &p->fd[fd], ns);
+			p->fd[fd] = (struct fd_entry){0};
+		}
+		i = p->sharer;
+	} while (i != process);
+}
 
 /* The entry of @fd, made when it is new; NULL: no such number, or no memory. */
 static struct fd_entry *entry_of(struct job_process *p, int64_t fd,
@@ -414,6 +457,8 @@ int import_job_made(struct import_job *j, int thread,
 
 	if (!e)
 		return err->code ? -1 : 0;
+	forget_fds(j, j->thread[thread].process, made->fd, made->fd,
+		   job_ns(j, ns));
 	if (kind == REEL_KIND_OTHER) {
 		*e = (struct fd_entry){.silent = true, .cloexec = cloexec};
 		return 0;
@@ -455,6 +500,7 @@ int import_job_exec(struct import_job *j, int thread, const char *exe,
 {
 	struct job_process *p = &j->process[j->thread[thread].process];
 
+	import_job_unshare(j, thread);
 	for (uint32_t fd = 0; fd < p->fds; fd++) {
 		struct reel_record rec = {.call = REEL_CALL_CLOSE,
 					  .desc = p->fd[fd].desc};
@@ -594,21 +640,17 @@ static int update_fds(struct import_job *j, int thread,
 		from = was ? *was : p->fd[call->fd.fd];
 	if (is_used && !was &&
 	    (rec->call == REEL_CALL_CLOSE ||
-	     rec->call == REEL_CALL_MPI_FILE_CLOSE)) {
-		fd_changes_add(&j->changes, process, call->fd.fd, &from, ns);
-		p->fd[call->fd.fd] = (struct fd_entry){0};
-	}
+	     rec->call == REEL_CALL_MPI_FILE_CLOSE))
+		forget_fds(j, process, call->fd.fd, call->fd.fd, ns);
 	if (rec->call == REEL_CALL_CLOSE_RANGE && !rec->err)
-		for (int64_t fd = rec->arg < 0 ? 0 : rec->arg;
-		     fd < p->fds && fd <= rec->arg2; fd++)
-			p->fd[fd] = (struct fd_entry){0};
+		forget_fds(j, process, rec->arg, rec->arg2, ns);
 	j->renames += rec->path2 && !rec->err; /* or a link */
 	if (call->made.fd < 0)
 		return 0;
 	made = entry_of(p, call->made.fd, err);
 	if (!made)
 		return err->code ? -1 : 0;
-	fd_changes_add(&j->changes, process, call->made.fd, made, ns);
+	forget_fds(j, process, call->made.fd, call->made.fd, ns);
 	*made = (struct fd_entry){
 		.desc = rec->newdesc,
 		.cloexec = call->cloexec,
@@ -706,20 +748,10 @@ static int put_process(struct import_job *j, uint32_t i, struct reel_error *err)
 		err);
 }
 
-static int put_files(struct import_job *j, struct reel_error *err)
+static int put_rows(struct import_job *j, struct reel_error *err)
 {
 	struct reel_file_row row;
 
-	for (uint32_t id = 1; id <= reel_resolve_files(j->resolver); id++) {
-		reel_resolve_file(j->resolver, id, &row);
-		if (reel_writer_file(j->writer, &row, err))
-			return -1;
-	}
-	return 0;
-}
-
-static int put_rows(struct import_job *j, struct reel_error *err)
-{
 	if (!j->hosts && reel_writer_host(j->writer, 1, "", "", err))
 		return -1;
 	for (uint32_t i = 0; i < j->hosts; i++)
@@ -744,7 +776,12 @@ static int put_rows(struct import_job *j, struct reel_error *err)
 			    err))
 			return -1;
 	}
-	return put_files(j, err);
+	for (uint32_t id = 1; id <= reel_resolve_files(j->resolver); id++) {
+		reel_resolve_file(j->resolver, id, &row);
+		if (reel_writer_file(j->writer, &row, err))
+			return -1;
+	}
+	return 0;
 }
 
 int import_job_finish(struct import_job *j, struct reel_writer_run *run,

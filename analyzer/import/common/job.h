@@ -66,6 +66,11 @@ void import_job_free(struct import_job *j);
  */
 int import_job_process(struct import_job *j, int parent, int64_t pid,
 		       int64_t ns, struct reel_error *err);
+/* @process, just born, has not a copy of its parent's descriptors but the same table:
+ * a number that one of them changes is of an unknown file in the other. */
+void import_job_share(struct import_job *j, int process);
+/* The process of @thread has a table of its own from now on, as after exec. */
+void import_job_unshare(struct import_job *j, int thread);
 int import_job_thread(struct import_job *j, int process, int64_t tid,
 		      int64_t ns, struct reel_error *err);
 /* The live thread @tid, or -1; its process. */

@@ -116,21 +116,28 @@ static int set_live(struct importer *im, int64_t tid, bool live,
 	return 0;
 }
 
+static bool has_word(struct strace_text args, const char *word)
+{
+	return args.len && memmem(args.at, args.len, word, strlen(word));
+}
+
 /* The child of a fork by thread @parent: a process, or a thread of its own. */
 static int add_child(struct importer *im, int parent, int64_t tid,
 		     struct strace_text args, int64_t ns,
 		     struct reel_error *err)
 {
 	int process = import_job_process_of(im->job, parent);
-	bool thread = args.len && memmem(args.at, args.len, "CLONE_THREAD",
-					 strlen("CLONE_THREAD"));
+	bool thread = has_word(args, "CLONE_THREAD");
 	struct pending *p;
 
 	if (tid <= 0 || import_job_find_thread(im->job, tid) >= 0)
 		return 0;
-	if ((thread ? import_job_thread(im->job, process, tid, ns, err)
-		    : import_job_process(im->job, process, tid, ns, err)) < 0)
+	process = thread ? import_job_thread(im->job, process, tid, ns, err)
+			 : import_job_process(im->job, process, tid, ns, err);
+	if (process < 0)
 		return -1;
+	if (!thread && has_word(args, "CLONE_FILES"))
+		import_job_share(im->job, process);
 	p = pending_of(im, tid, err);
 	if (!p)
 		return -1;
@@ -249,8 +256,7 @@ static int make_other(struct importer *im, int thread,
 		      const struct strace_line *line, int64_t ns,
 		      struct reel_error *err)
 {
-	bool cloexec = line->args.len &&
-		       memmem(line->args.at, line->args.len, "CLOEXEC", 7);
+	bool cloexec = has_word(line->args, "CLOEXEC");
 	struct strace_text args = line->args, arg, last = {"", 0};
 	struct import_fd made = {.fd = line->result};
 	int n;
@@ -385,6 +391,13 @@ static int finish_call(struct importer *im, int thread,
 	if (info->effect == STRACE_FORK)
 		return add_child(im, thread, line->result, fork_args, start_ns,
 				 err);
+	if (!line->err && ((info->effect == STRACE_UNSHARE &&
+			    has_word(fork_args, "CLONE_FILES")) ||
+			   (info->call == REEL_CALL_CLOSE_RANGE &&
+			    has_word(fork_args, "CLOSE_RANGE_UNSHARE"))))
+		import_job_unshare(im->job, thread);
+	if (info->effect == STRACE_UNSHARE)
+		return 0;
 	if (info->effect == STRACE_CLOEXEC) {
 		struct strace_text args = line->args, fd;
 

@@ -138,6 +138,7 @@ static const struct strace_call_info calls[] = {
 	IO("truncate64", TRUNCATE, "po"),
 	IO("unlink", UNLINK, "p"),
 	IO("unlinkat", UNLINKAT, "apm"),
+	OTHER("unshare", STRACE_UNSHARE),
 	OTHER("vfork", STRACE_FORK),
 	IO("vmsplice", VMSPLICE, "dv-m"),
 	IO("write", WRITE, "d-s"),

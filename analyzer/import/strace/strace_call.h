@@ -20,6 +20,7 @@ enum strace_effect {
 	STRACE_QUIET,	/* the same, and calls on it are no I/O: epoll */
 	STRACE_CLOEXEC, /* ioctl(FIOCLEX) */
 	STRACE_FORK,
+	STRACE_UNSHARE, /* perhaps the table of descriptors */
 	STRACE_EXEC,
 	STRACE_COPY,  /* two events: sendfile() and its like */
 	STRACE_ASYNC, /* the result: operations that are submitted */
