@@ -79,6 +79,33 @@ class DataLoader:
     def __iter__(self):
         return DataLoaderIterator(self, None)
 """,
+    "grain/_src/python/dataset/dataset.py": """
+class IterDataset:
+    pass
+class DatasetIterator:
+    def __init__(self, parents=()):
+        if isinstance(parents, DatasetIterator):
+            parents = (parents,)
+        self._parents = tuple(parents)
+    def __iter__(self):
+        return self
+""",
+    "grain/_src/python/dataset/transformations/iterators.py": """
+from grain._src.python.dataset import dataset
+class Source(dataset.DatasetIterator):
+    def __init__(self, left):
+        super().__init__()
+        self.left = left
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        self.left -= 1
+        with open("alone", "rb") as f:
+            return f.read()
+class Batch(dataset.DatasetIterator):
+    def __next__(self):
+        return next(self._parents[0]) + next(self._parents[0])
+""",
     "grain/_src/python/dataset/transformations/process_prefetch.py": """
 def _put_dataset_elements_in_buffer(batches, buffer):
     it = iter(range(batches))
@@ -168,6 +195,29 @@ def loop():
     for _ in range(2):
         for batch in loader:
             print(batch)
+
+
+def datasets():
+    """Nested iterators of Grain. The parent of an iterator of the program's own
+    class, or one that a thread advances for its child, is no loop."""
+    import threading
+    from grain._src.python.dataset import dataset
+    from grain._src.python.dataset.transformations import iterators
+
+    class Own(dataset.DatasetIterator):
+        def __next__(self):
+            return next(self._parents[0])
+
+    for _ in range(2):
+        for batch in iterators.Batch(iterators.Source(4)):
+            print(batch)
+    print(list(Own(iterators.Source(2))))
+    parent = iterators.Source(2)
+    child = iterators.Batch(parent)  # else the parent is outermost
+    thread = threading.Thread(target=lambda: print(list(parent)))
+    thread.start()
+    thread.join()
+    del child
 
 
 def nodes():

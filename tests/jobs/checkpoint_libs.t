@@ -12,7 +12,7 @@ job=$TOP/tests/jobs/checkpoint_libs.py
 python3 "$job" make "$T/lib" || skip_all 'no python3'
 
 mkdir bare rec
-for case in run loop nodes workers; do
+for case in run loop datasets nodes workers; do
 	(cd bare && python3 "$job" $case >out.$case 2>err.$case
 		echo "status $?" >>out.$case)
 	(cd rec && "$IOREEL" record -q -o ../$case.reel -- \
@@ -60,6 +60,14 @@ epoch	1	3
 step	3	1
 step	4	1
 step	5	1"
+is 'epochs and steps of nested iterators of Grain, by the outermost one' \
+	"$(loops datasets.reel)" \
+"epoch	0	4
+step	0	2
+step	1	2
+epoch	1	4
+step	2	2
+step	3	2"
 is 'epochs and steps of the nodes of torchdata' "$(loops nodes.reel)" \
 "epoch	0	2
 step	0	1

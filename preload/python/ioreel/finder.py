@@ -65,6 +65,7 @@ HOOKS = {
     "multiprocessing.pool": "hook_queues",
     "concurrent.futures._base": "hook_queues",
     "grain._src.python.data_loader": "hook_grain",
+    "grain._src.python.dataset.dataset": "hook_grain",
     "grain._src.python.dataset.transformations.process_prefetch": "hook_grain",
 }
 
