@@ -212,10 +212,10 @@ HAVING coalesce(opens, 0) + coalesce(reads, 0) + coalesce(writes, 0) > 0;
 -- of memory: times of I/O are lower bounds, and shares of it are not known. metadata:
 -- 1, calls that are no reads and writes were seen: by ioreel and strace, and by
 -- another tool if its file has one, which segments of DXT do not. results: 1, it is
--- known which calls failed: by formats with results, a CSV with a column of them, and
--- where a log has one such. ends: 1, the same of reads at the end of their file,
--- which segments of DXT show. messages: 1, calls on pipes and sockets were seen: by
--- ioreel and strace, and by another tool if its file has one.
+-- known which calls failed: by formats with results, DFTracer with metadata, a CSV
+-- with a column of them, and where a log has one such. ends: 1, the same of reads at
+-- the end of their file, which segments of DXT show. messages: 1, calls on pipes and
+-- sockets were seen: by ioreel and strace, and by another tool if its file has one.
 -- unit: 0 or 1    empty: no row
 -- source: ioreel-store(5), "Imports"
 CREATE VIEW v_measured (by_events, by_counters, recorded, mappings, whole,
@@ -227,7 +227,9 @@ WITH known(recorded, mpiio) AS (SELECT NOT EXISTS (SELECT 1 FROM source)
 result(results) AS (
 	SELECT recorded OR EXISTS (SELECT 1 FROM v_call WHERE errors > 0)
 		OR EXISTS (SELECT 1 FROM source
-			WHERE format IN ('strace', 'dftracer', 'nsys', 'chrome')
+			WHERE format IN ('strace', 'nsys', 'chrome')
+				OR format = 'dftracer'
+					AND (SELECT sizes FROM v_sized)
 				OR format = 'csv' AND source_id NOT IN (
 					SELECT source_id FROM source_missing
 					WHERE value IN ('results',

@@ -186,7 +186,8 @@ GROUP BY p.process_id;
 -- (v_counter_total). Where only calls of MPI-IO moved bytes, reads, writes and bytes
 -- are theirs, and the other counts are not known.
 -- unit: as the columns say    empty: 0 calls and bytes, NULL times; all NULL, an
--- import without I/O; NULL bytes, calls of an import without sizes; NULL messages,
+-- import without I/O; NULL bytes, calls of an import without sizes; NULL files,
+-- calls of an import without names; NULL messages,
 -- meta_calls, errors, reads at the end, code and mapped bytes, of an import that does
 -- not know them (v_measured); NULL ranks and workers, of an import without their numbers
 -- source: ioreel-store(5), "Operations", "Time", "Completeness"
@@ -207,7 +208,9 @@ SELECT r.name, r.command, r.framework, r.host, nullif(r.ranks, 0),
 		THEN (SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1) END,
 	CASE WHEN by_events AND messages
 		THEN (SELECT coalesce(sum(bytes), 0) FROM rollup WHERE message = 1) END,
-	CASE WHEN by_events THEN (SELECT coalesce(sum(is_file), 0) FROM v_file)
+	CASE WHEN by_events THEN (SELECT iif(count(*) = 0 AND r.calls > 0
+				AND NOT recorded, NULL,
+				coalesce(sum(is_file), 0)) FROM v_file)
 		WHEN by_counters THEN (SELECT files FROM v_counter_total) END,
 	CASE WHEN by_events THEN (SELECT coalesce(sum(calls), 0) FROM v_group
 			WHERE call_group = 'read')

@@ -465,7 +465,12 @@ static void print_row(const char *name, const struct report_group *g,
 			11);
 		reel_columns_right(
 			&at, reel_columns_percent(num, m->in_order_share), 9);
-		reel_columns_right(&at, reel_num_count(num, m->files), 7);
+		/* Calls without a file: the source names none. */
+		reel_columns_right(&at,
+				   g->calls > 0 && !m->files
+					   ? "-"
+					   : reel_num_count(num, m->files),
+				   7);
 	}
 	putchar('\n');
 }

@@ -198,6 +198,10 @@ EOF2
 check 'a log of 2.2 without arguments' 'import bare.pfw'
 check 'the report says that its bytes are not known' \
 	'"$IOREEL" report s.db | tr -s " \n" " " | grep -q "; the sizes of 2 calls are not known"'
+is 'nor are its files, errors and reads at the end' \
+	"$(sql s.db "SELECT read_calls, coalesce(files, '-'), coalesce(errors, '-'),
+		coalesce(eof_reads, '-') FROM v_summary" | tr '\t' ' ')$("$IOREEL" report s.db | grep -c '^  \(read\|write\) .* -$')" \
+	'1 - - -2'
 
 # --- a rename has two files --------------------------------------------------------
 cat >renamed.pfw <<'EOF2'
