@@ -29,6 +29,10 @@ static const struct advice_loader
 			.evaluation = "more loader workers for the evaluation "
 				      "(num_workers), which stay between "
 				      "evaluations (persistent_workers=True).",
+			.restarts = "loader workers that stay between "
+				    "evaluations (persistent_workers=True), "
+				    "not more of them; fewer, longer "
+				    "evaluations where they stay already.",
 			.persistent = true,
 },
 	grain =
@@ -271,16 +275,27 @@ void advice_append_start(const struct report *r, struct advice *a)
 			      "prefetch, work in parallel and cache already.");
 }
 
+/* More than half of the wait in evaluations of the loop was for first batches. More
+ * workers take longer to start. */
+static bool restarts_workers(const struct report_rank *k)
+{
+	return k && k->workers > 0 && k->evaluation_loop_wait_ns > 0 &&
+	       k->evaluation_first_wait_ns > k->evaluation_loop_wait_ns / 2;
+}
+
 void advice_append_evaluation(const struct report *r, struct advice *a)
 {
 	const struct advice_loader *loader = advice_loader_of(r);
+	bool restarts =
+		loader->restarts && restarts_workers(advice_evaluating_rank(r));
 	const char *const stage[] = {
 		r->uses.prefetch ? NULL : PREFETCH,
 		r->uses.cache ? NULL : "cache()",
 	};
 
 	if (loader != &tf_data)
-		advice_append(a->try_this, "%s", loader->evaluation);
+		advice_append(a->try_this, "%s",
+			      restarts ? loader->restarts : loader->evaluation);
 	else if (append_stages(a, stage, 2, " and "))
 		advice_append(a->try_this,
 			      " in the pipeline of the evaluation too.");

@@ -164,6 +164,7 @@ struct advice_loader {
 	const char *longer;	/* EPOCH-START where workers stay; or NULL */
 	const char *cold;	/* EPOCH-START without workers: why */
 	const char *evaluation; /* remedy of EVAL-WAIT */
+	const char *restarts;	/* ... where workers start in it; or NULL */
 	bool persistent; /* INPUT-BOUND: workers may stay between epochs */
 };
 

@@ -485,6 +485,18 @@ static void evaluations(void)
 	k.evaluation_wait_ns = S / 2;
 	ok(only(&r, "EVAL-WAIT", "but waits of evaluations take 5.0 % of"),
 	   "EVAL-WAIT from 5 %% on: %s", verdict);
+	r.uses.python = r.uses.pytorch = true;
+	k.evaluation_loop_wait_ns = k.evaluation_wait_ns;
+	k.evaluation_first_wait_ns = k.evaluation_loop_wait_ns / 2;
+	ok(has(&r, "EVAL-WAIT") &&
+		   strstr(r.advice[0].try_this, "more loader workers"),
+	   "batches that take long: %s", r.advice[0].try_this);
+	k.evaluation_first_wait_ns++;
+	ok(has(&r, "EVAL-WAIT") &&
+		   strstr(r.advice[0].try_this, "not more of them"),
+	   "workers that start take longer if they are more: %s",
+	   r.advice[0].try_this);
+	r.uses.python = r.uses.pytorch = false;
 	k.evaluation_wait_ns--;
 	ok(only(&r, "NO-PROBLEM", "hardly"), "not below");
 
