@@ -115,6 +115,21 @@ def _put_dataset_elements_in_buffer(batches, buffer):
     except StopIteration:
         buffer.put(None)
 """,
+    "webdataset/__init__.py": "__version__ = '1.0.2'\n",
+    "webdataset/compat.py": """
+class DataPipeline:
+    def __init__(self, *stages):
+        self.pipeline = list(stages)
+    def __iter__(self):
+        return self.iterator()
+    def iterator(self):
+        source = iter(self.pipeline[0])
+        for stage in self.pipeline[1:]:
+            source = stage(source)
+        yield from source
+class WebLoader(DataPipeline):
+    pass
+""",
     "torchdata/__init__.py": "__version__ = '0.11.0'\n",
     "torchdata/nodes/loader.py": """
 class Loader:
@@ -218,6 +233,20 @@ def datasets():
     thread.start()
     thread.join()
     del child
+
+
+def stages():
+    """A WebLoader that makes other batches of those of its loader, and one
+    that does not; a pipeline of samples is no loop."""
+    from grain._src.python.data_loader import DataLoader
+    from webdataset.compat import DataPipeline, WebLoader
+
+    def batched(batches):
+        yield list(batches)
+
+    print(list(WebLoader(DataLoader(), batched)))
+    print(list(WebLoader(DataLoader())))
+    print(list(DataPipeline(range(2), batched)))
 
 
 def nodes():

@@ -12,7 +12,7 @@ job=$TOP/tests/jobs/checkpoint_libs.py
 python3 "$job" make "$T/lib" || skip_all 'no python3'
 
 mkdir bare rec
-for case in run loop datasets nodes workers; do
+for case in run loop datasets stages nodes workers; do
 	(cd bare && python3 "$job" $case >out.$case 2>err.$case
 		echo "status $?" >>out.$case)
 	(cd rec && "$IOREEL" record -q -o ../$case.reel -- \
@@ -68,6 +68,14 @@ step	1	2
 epoch	1	4
 step	2	2
 step	3	2"
+is 'steps of a WebLoader: the batches that its stages make of the loader'"'"'s' \
+	"$(loops stages.reel)" \
+"epoch	0	3
+step	0	3
+epoch	1	3
+step	1	1
+step	2	1
+step	3	1"
 is 'epochs and steps of the nodes of torchdata' "$(loops nodes.reel)" \
 "epoch	0	2
 step	0	1

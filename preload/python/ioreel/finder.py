@@ -53,6 +53,7 @@ HOOKS = {
     "prefetch_generator": "hook_loaders",
     "monai.data.thread_buffer": "hook_loaders",
     "ray.data.iterator": "hook_loaders",
+    "webdataset.compat": "hook_loaders",
     "nvidia.dali.plugin.pytorch": "hook_loaders",
     "batchgenerators.dataloading.multi_threaded_augmenter": "hook_loaders",
     "batchgenerators.dataloading.nondet_multi_threaded_augmenter":

@@ -65,8 +65,10 @@ def _iterator(name, owner):
     return owner, hook
 
 
-def _iterable(name, owner):
-    """A class whose __iter__ returns a generator."""
+def _iterable(name, owner, applies=None):
+    """A class whose __iter__ returns a generator; name None: the loader of
+    PyTorch prepares its batches. Of a loader for which applies() is false the
+    iterators within are the loops."""
     def hook(module):
         base = getattr(module, owner)
         iterate = base.__iter__
@@ -75,9 +77,10 @@ def _iterable(name, owner):
         def batches(loader):
             source = iterate(loader)
             try:
-                if epochs.is_apart():
+                if epochs.is_apart() or applies and not applies(loader):
                     return source
-                gate.note_loader(name)
+                if name:
+                    gate.note_loader(name)
                 made = Batches(source)
                 _started(made, loader)
                 return made
@@ -116,6 +119,11 @@ def _background(module):
     wrap.patch(base, "__next__", _fetch_begins, epochs.enclosing_ends)
 
 
+def _has_stages(loader):
+    """Whether a WebLoader makes other batches of those of its DataLoader."""
+    return len(loader.pipeline) > 1
+
+
 _AUGMENTERS = "batchgenerators.dataloading."
 _DALI = "NVIDIA DALI"
 
@@ -135,6 +143,9 @@ LOADERS = {
         "nvidia.dali", ("1.", "2."),
         (_iterator(_DALI, "DALIGenericIterator"),
          _iterator(_DALI, "DALIRaggedIterator"))),
+    "webdataset.compat": (
+        "webdataset", ("0.", "1."),
+        (_iterable(None, "WebLoader", _has_stages),)),
     _AUGMENTERS + "multi_threaded_augmenter": (
         "batchgenerators", "0.",
         (_iterator("batchgenerators", "MultiThreadedAugmenter"),
