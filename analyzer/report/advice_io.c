@@ -329,12 +329,29 @@ static int64_t unnamed_io(const struct report *r)
 	return most + unranked_io(r);
 }
 
+/* Are several asynchronous operations in flight on average while there is I/O, and
+ * is most I/O asynchronous? */
+static bool has_several_in_flight(const struct report *r)
+{
+	int64_t ns = r->rank_io.ranks > 1 ? r->rank_io.sum_ns : r->io_ns;
+
+	return ns > 0 && r->async.flight_ns / 2 >= ns &&
+	       r->async.flight_ns > r->group_sum_ns / 2;
+}
+
 /* Larger transfers help small ones, fewer calls help many. */
-static const char *remedy_of(int group, int64_t calls, int64_t bytes)
+static const char *remedy_of(const struct report *r, int group, int64_t calls,
+			     int64_t bytes)
 {
 	bool large = calls > 0 && bytes / calls >= LARGE_BYTES;
 	bool few = calls < FEW_CALLS;
 
+	if (has_several_in_flight(r) &&
+	    (group == REEL_GROUP_READ || group == REEL_GROUP_WRITE))
+		return large ? "other work while they are in flight: they are "
+			       "several at a time already."
+			     : "larger transfers, or other work while they are "
+			       "in flight: they are several at a time already.";
 	switch (group) {
 	case REEL_GROUP_READ:
 		return large ? "several reads at a time, or a thread that "
@@ -406,7 +423,7 @@ static void append_groups(const struct report *r, struct advice *a)
 	} else if (first >= 0 &&
 		   (is_transfer(first) || !advice_is_start_up(r, a)))
 		advice_append(a->try_this, "%s",
-			      remedy_of(first, r->group[first].calls,
+			      remedy_of(r, first, r->group[first].calls,
 					r->group[first].bytes));
 	advice_append(a->text, ".");
 }
@@ -464,7 +481,7 @@ static bool counted_bound(const struct report *r, struct advice *a)
 	advice_append(
 		a->try_this, "%s",
 		waits ? "the same files alone, without the other processes."
-		      : remedy_of(group[most], r->counted.calls[most],
+		      : remedy_of(r, group[most], r->counted.calls[most],
 				  most < 2 ? r->counted.bytes[most] : 0));
 	advice_fact(a, "io", "ns", (double)ns);
 	advice_fact(a, "io_share", "share", share);

@@ -312,6 +312,17 @@ static void in_flight(void)
 	r.async.call_ns = 2 * S;
 	ok(only(&r, "IO-BOUND", "I/O is in flight for 9.00 s of"),
 	   "calls that wait: %s", verdict);
+	r.group[REEL_GROUP_READ].calls = 1000;
+	r.group[REEL_GROUP_READ].dur_ns = 20 * S;
+	ok(has(&r, "IO-BOUND") &&
+		   strstr(r.advice[0].try_this, "several at a time already"),
+	   "reads that are in flight together: %s", r.advice[0].try_this);
+	r.async.flight_ns = 18 * S - 2;
+	ok(has(&r, "IO-BOUND") &&
+		   strstr(r.advice[0].try_this, "larger reads, several at a"),
+	   "one after the other: %s", r.advice[0].try_this);
+	r.async.flight_ns = 20 * S;
+	memset(&r.group[REEL_GROUP_READ], 0, sizeof(r.group[0]));
 	r.async.call_ns = 2 * S - 1;
 	ok(only(&r, "NO-PROBLEM", "submit it or wait for it take 2.00 s."),
 	   "calls that wait for less: %s", verdict);
