@@ -5,8 +5,9 @@
  * Allocators call mmap and munmap all the time: without a mapping of a
  * recorded file they cost one test, with some a walk over two short arrays.
  * The page table of the process shows the touched pages as long as the mapping
- * exists. The kernel maps up to 16 pages of the page cache at one fault, so
- * sparse accesses are overestimated by up to that factor.
+ * exists. The kernel maps up to 16 pages of the page cache at one fault, or a
+ * huge page (512 pages) where the page cache has one, as after large writes: sparse
+ * accesses are overestimated by up to that factor.
  */
 #include "preload/mmap/mappings.h"
 
