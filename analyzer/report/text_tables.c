@@ -379,12 +379,18 @@ int text_tables(const struct report *r, const struct report_options *o,
 int text_counters(const struct report *r, struct reel_error *err)
 {
 	const struct report_options all = {0};
+	int64_t bins = 0;
+	bool has;
 
 	if (!r->counters)
 		return 0;
 	putchar('\n');
-	if (text_table(r, &counters, &all, err))
+	if (text_table(r, &counters, &all, err) ||
+	    reel_store_int(r->st, "SELECT count(*) FROM v_report_counter_bins",
+			   &bins, &has, err))
 		return -1;
+	if (!bins)
+		return 0;
 	putchar('\n');
 	return text_table(r, &counter_bins, &all, err);
 }

@@ -165,6 +165,13 @@ sed 's/run time: .*/run time: 1.0000/' below0.txt >second.txt
 import second.txt
 check 'no share of a run of a second, the error of its times' '"$IOREEL" report s.db >out &&
 	tr "\n" " " <out | grep -q "Calls of POSIX take 125 ms; their share of the run is not known: times"'
+counters STDIO 1 STDIO_WRITES 74 o >streams.txt
+import streams.txt
+check 'no heading of sizes, which streams do not have' '"$IOREEL" report s.db >out && grep -q "^  STDIO " out &&
+	! grep -q "bins of Darshan" out'
+counters POSIX 4 POSIX_READS 3 p POSIX 4 POSIX_SIZE_READ_0_100 3 p >sized.txt
+import sized.txt
+check 'one of sizes that POSIX has' '"$IOREEL" report s.db | grep -q "bins of Darshan"'
 counters POSIX 4 POSIX_OPENS 3 pipe POSIX 4 POSIX_STATS 1 pipe \
 	POSIX 4 POSIX_F_META_TIME 6 pipe >pipe.txt
 import pipe.txt
