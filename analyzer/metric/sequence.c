@@ -538,7 +538,7 @@ static int sequence_finish(void *state, struct reel_store *st,
 
 	if (reel_issue_order_flush(&s->order, err) ||
 	    reel_store_int(st,
-			   "SELECT max(value > 0) FROM note "
+			   "SELECT count(*) FROM note "
 			   "WHERE key = 'strace.no_seeks'",
 			   &no_seeks, &has, err))
 		return -1;

@@ -288,7 +288,7 @@ static void starts(void)
 	   r.advice[0].text);
 }
 
-/* Workers that have more processors than they may use: @r has two. */
+/* Two workers of a job that may not use all processors of its machine. */
 static void limits_of_workers(struct report *r)
 {
 	struct reel_cpu_contention *cpu = &r->cpu_contention;
